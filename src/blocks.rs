@@ -1,0 +1,192 @@
+//! How a product is cut into blocks, from the sizes of the caches and the number of threads.
+
+use crate::kernel::Kernel;
+use once_cell::sync::Lazy;
+use std::ops::Range;
+
+/// The cut of one product.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Blocks {
+    pub rows: Cut,
+    pub cols: Cut,
+    /// Between slices of the depth the accumulators rest in memory.
+    pub depth: Cut,
+}
+
+/// A dimension of length `len`, cut into `pieces` that start at multiples of `unit` and are as equal as can be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cut {
+    pub pieces: usize,
+    pub len: usize,
+    unit: usize,
+}
+
+impl Cut {
+    /// No more pieces than there are units, and at least one.
+    pub(crate) fn new(pieces: usize, len: usize, unit: usize) -> Self {
+        Self { pieces: pieces.clamp(1, len.div_ceil(unit).max(1)), len, unit }
+    }
+
+    /// The same dimension in as many pieces.
+    pub(crate) fn with_pieces(self, pieces: usize) -> Self {
+        Self::new(pieces, self.len, self.unit)
+    }
+
+    pub(crate) fn piece(&self, index: usize) -> Range<usize> {
+        let units = self.len.div_ceil(self.unit);
+        let edge = |i: usize| (units * i / self.pieces * self.unit).min(self.len);
+        edge(index)..edge(index + 1)
+    }
+
+    /// The length of the longest piece, in whole units.
+    pub(crate) fn longest(&self) -> usize {
+        self.len.div_ceil(self.unit).div_ceil(self.pieces) * self.unit
+    }
+}
+
+/// A product's rows, columns and depth.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub rows: usize,
+    pub cols: usize,
+    pub depth: usize,
+}
+
+impl Shape {
+    /// Multiplications, as a float, because they may exceed any integer.
+    pub(crate) fn macs(&self) -> f64 {
+        self.rows as f64 * self.cols as f64 * self.depth as f64
+    }
+
+    /// Whether packed operands could lie in memory at all; if so, no size computed from the shape overflows.
+    pub(crate) fn is_packable(&self) -> bool {
+        const MOST: f64 = (1u64 << 56) as f64;
+        let padded = |lines: usize| (lines as f64 + 256.0) * (self.depth as f64 + 256.0);
+        padded(self.rows) < MOST && padded(self.cols) < MOST
+    }
+}
+
+/// Blocks that each thread gets at least, if the shape allows, so that none waits long for the last.
+const PER_THREAD: usize = 4;
+
+/// Depths at which a slice may end: whole groups of every kernel, whole cache lines of the LHS.
+const SLICE_UNIT: usize = 64;
+
+/// Lines of the LHS that a block holds at least: a panel that comes from beyond the L2 is used that often.
+const LEAST_ROWS: usize = 48;
+
+impl Blocks {
+    /// The larger operand is cut, so that each of its blocks is packed by the thread that multiplies it, just before;
+    /// the smaller one is packed first. Both are cut only if that alone gives the threads too little to share.
+    pub(crate) fn new(kernel: &Kernel, shape: Shape, threads: usize, caches: &Caches) -> Self {
+        let lhs_line = shape.depth * kernel.groups.lhs_size();
+        let rhs_line = shape.depth;
+        let wanted = if threads == 1 { 1 } else { threads * PER_THREAD };
+        let fitting = |bytes: usize| bytes.div_ceil(caches.l2 / 2).max(wanted);
+        let rows = |pieces: usize| Cut::new(pieces.min(shape.rows.div_ceil(LEAST_ROWS)), shape.rows, kernel.rows);
+        let cols = |pieces: usize| Cut::new(pieces, shape.cols, kernel.width);
+        let depth = Cut::new(shape.depth.div_ceil(slice(kernel, caches)), shape.depth, SLICE_UNIT);
+        if shape.cols * rhs_line > shape.rows * lhs_line {
+            let cols = cols(fitting(shape.cols * rhs_line));
+            Self { rows: rows(wanted.div_ceil(cols.pieces)), cols, depth }
+        } else {
+            let rows = rows(fitting(shape.rows * lhs_line));
+            Self { rows, cols: cols(wanted.div_ceil(rows.pieces)), depth }
+        }
+    }
+
+    /// The number of blocks.
+    pub(crate) fn count(&self) -> usize {
+        self.rows.pieces * self.cols.pieces
+    }
+
+    /// The rows and columns of a block.
+    pub(crate) fn block(&self, index: usize) -> (Range<usize>, Range<usize>) {
+        (self.rows.piece(index / self.cols.pieces), self.cols.piece(index % self.cols.pieces))
+    }
+}
+
+/// How deep a slice of a panel may be: in half of the L1 if that is deep enough to hide the cost of a tile's end,
+/// else in a quarter of the L2, from where a wide panel can be streamed.
+fn slice(kernel: &Kernel, caches: &Caches) -> usize {
+    const DEEP_ENOUGH: usize = 1024;
+    match caches.l1 / 2 / kernel.width {
+        deep if deep >= DEEP_ENOUGH => deep,
+        _ => (caches.l2 / 4 / kernel.width).max(DEEP_ENOUGH),
+    }
+}
+
+/// Bytes of data cache that one core can count on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Caches {
+    pub l1: usize,
+    pub l2: usize,
+}
+
+impl Caches {
+    /// Of this machine, asked once.
+    pub(crate) fn get() -> &'static Self {
+        static CACHES: Lazy<Caches> = Lazy::new(|| Caches {
+            l1: size(libc::_SC_LEVEL1_DCACHE_SIZE, 32 << 10, 16 << 10..=256 << 10),
+            l2: size(libc::_SC_LEVEL2_CACHE_SIZE, 512 << 10, 128 << 10..=4 << 20),
+        });
+        &CACHES
+    }
+}
+
+/// What the system says, within reason; `default` if it does not know.
+fn size(name: libc::c_int, default: usize, reason: std::ops::RangeInclusive<usize>) -> usize {
+    // SAFETY: sysconf takes any name and only returns a number.
+    let answer = unsafe { libc::sysconf(name) };
+    match usize::try_from(answer) {
+        Ok(bytes) if bytes > 0 => bytes.clamp(*reason.start(), *reason.end()),
+        _ => default,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn pieces_cover_everything_once(pieces in 1usize..20, len in 0usize..500, unit in 1usize..70) {
+            let cut = Cut::new(pieces, len, unit);
+            let mut next = 0;
+            for i in 0..cut.pieces {
+                let piece = cut.piece(i);
+                prop_assert_eq!(piece.start, next);
+                prop_assert!(piece.start % unit == 0 && piece.len() <= cut.longest());
+                prop_assert!(len == 0 || !piece.is_empty());
+                next = piece.end;
+            }
+            prop_assert_eq!(next, len);
+        }
+    }
+
+    #[test]
+    fn a_depth_beyond_the_caches_is_sliced() {
+        let caches = Caches { l1: 32 << 10, l2: 512 << 10 };
+        for kernel in Kernel::all() {
+            let blocks = |depth| Blocks::new(kernel, Shape { rows: 100, cols: 100, depth }, 1, &caches);
+            assert_eq!(blocks(0).depth.pieces, 1, "{}", kernel.name);
+            assert_eq!(blocks(1000).depth.pieces, 1, "{}", kernel.name);
+            assert!(blocks(100_000).depth.pieces > 1, "{}", kernel.name);
+        }
+    }
+
+    #[test]
+    fn the_larger_side_is_cut() {
+        let caches = Caches { l1: 32 << 10, l2: 512 << 10 };
+        let kernel = Kernel::all().next().unwrap();
+        let pieces = |rows, cols, threads| {
+            let blocks = Blocks::new(kernel, Shape { rows, cols, depth: 1000 }, threads, &caches);
+            (blocks.rows.pieces > 1, blocks.cols.pieces > 1)
+        };
+        assert_eq!(pieces(100, 4000, 1), (false, true));
+        assert_eq!(pieces(4000, 64, 1), (true, false));
+        assert_eq!(pieces(100, 100, 1), (false, false));
+        assert_eq!(pieces(100, 100, 2), (true, true));
+    }
+}

@@ -1,0 +1,112 @@
+//! Scratch memory that starts on a cache line and reports failure instead of aborting.
+
+use crate::error::Error;
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ptr::NonNull;
+
+/// The widest load of any kernel, and the size of a cache line.
+pub(crate) const ALIGN: usize = 64;
+
+/// Initialized bytes, aligned to [`ALIGN`]; what they hold is whatever their last user left.
+pub(crate) struct Buffer {
+    data: NonNull<u8>,
+    len: usize,
+}
+
+// SAFETY: a buffer owns its memory.
+unsafe impl Send for Buffer {}
+
+impl Buffer {
+    pub(crate) const fn empty() -> Self {
+        Self { data: NonNull::dangling(), len: 0 }
+    }
+
+    /// Makes room for at least `len` bytes, whose values are unspecified.
+    pub(crate) fn reserve(&mut self, len: usize) -> Result<(), Error> {
+        if len <= self.len {
+            return Ok(());
+        }
+        let out_of_memory = Error::OutOfMemory { bytes: len };
+        let layout = Layout::from_size_align(len, ALIGN).map_err(|_| out_of_memory)?;
+        // Freed first, so that the old and the new memory never count together.
+        *self = Self::empty();
+        // SAFETY: the layout's size is not 0, because `len` exceeds another length.
+        let data = unsafe { alloc_zeroed(layout) };
+        let data = NonNull::new(data).ok_or(out_of_memory)?;
+        *self = Self { data, len };
+        Ok(())
+    }
+
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [u8] {
+        let len = self.len;
+        // SAFETY: an empty buffer's pointer is not null, any other owns `len` initialized bytes.
+        unsafe { std::slice::from_raw_parts_mut(self.aligned(), len) }
+    }
+
+    /// The start of the bytes; dangling, but aligned, when there are none.
+    fn aligned(&mut self) -> *mut u8 {
+        if self.len == 0 { std::ptr::without_provenance_mut(ALIGN) } else { self.data.as_ptr() }
+    }
+}
+
+/// Cuts a buffer into pieces that each start on a cache line.
+pub(crate) struct Carver<'a> {
+    rest: &'a mut [u8],
+}
+
+impl<'a> Carver<'a> {
+    /// `bytes` start on a cache line.
+    pub(crate) fn new(bytes: &'a mut [u8]) -> Self {
+        debug_assert!(bytes.as_ptr().addr().is_multiple_of(ALIGN));
+        Self { rest: bytes }
+    }
+
+    /// How many bytes of a buffer a piece of `len` takes.
+    pub(crate) const fn cost(len: usize) -> usize {
+        len.next_multiple_of(ALIGN)
+    }
+
+    pub(crate) fn bytes(&mut self, len: usize) -> &'a mut [u8] {
+        let (piece, rest) = std::mem::take(&mut self.rest).split_at_mut(Self::cost(len));
+        self.rest = rest;
+        &mut piece[..len]
+    }
+
+    pub(crate) fn ints(&mut self, len: usize) -> &'a mut [i32] {
+        let bytes = self.bytes(len * size_of::<i32>());
+        // SAFETY: any four bytes are an i32.
+        let (before, ints, after) = unsafe { bytes.align_to_mut::<i32>() };
+        debug_assert!(before.is_empty() && after.is_empty());
+        ints
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        if self.len > 0 {
+            let layout = Layout::from_size_align(self.len, ALIGN).expect("it was allocated so");
+            // SAFETY: allocated by `reserve` with this very layout.
+            unsafe { dealloc(self.data.as_ptr(), layout) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_buffer_grows_aligned_and_refuses_the_impossible() {
+        let mut buffer = Buffer::empty();
+        assert_eq!(buffer.as_mut_slice().len(), 0);
+        buffer.reserve(100).unwrap();
+        assert_eq!(buffer.as_mut_slice().as_ptr().addr() % ALIGN, 0);
+        buffer.as_mut_slice()[99] = 7;
+        buffer.reserve(50).unwrap();
+        assert_eq!((buffer.as_mut_slice().len(), buffer.as_mut_slice()[99]), (100, 7));
+        for impossible in [1 << 60, usize::MAX] {
+            assert!(matches!(buffer.reserve(impossible), Err(Error::OutOfMemory { .. })));
+            buffer.reserve(10).unwrap();
+        }
+    }
+}

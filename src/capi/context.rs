@@ -1,0 +1,77 @@
+//! The threads and the memory that calls without a context of their own share.
+
+use super::{Status, guard};
+use crate::context::Context;
+use crate::error::Error;
+use crate::kernel::Kernel;
+use once_cell::sync::OnceCell;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::thread::available_parallelism;
+
+/// How many threads a call may use.
+static THREADS: AtomicUsize = AtomicUsize::new(1);
+
+/// Made by the first call that finds none. Calls hold it for themselves, so it may be replaced at any time.
+static CONTEXT: RwLock<Option<Arc<Context>>> = RwLock::new(None);
+
+/// More threads than this are not started, whatever is asked for.
+const MOST_THREADS: usize = 256;
+
+/// The context of a call. It never waits for another thread: one that is just replacing the context, or that held the
+/// lock when the process was forked, costs this call its helpers and nothing else.
+pub(super) fn context() -> Result<Arc<Context>, Error> {
+    let kernel = Kernel::chosen()?;
+    if let Ok(context) = CONTEXT.try_read()
+        && let Some(context) = &*context
+    {
+        return Ok(Arc::clone(context));
+    }
+    let threads = THREADS.load(Relaxed);
+    if let Ok(mut place) = CONTEXT.try_write() {
+        return Ok(Arc::clone(place.get_or_insert_with(|| Arc::new(Context::new(kernel, threads)))));
+    }
+    static ALONE: OnceCell<Arc<Context>> = OnceCell::new();
+    Ok(Arc::clone(ALONE.get_or_init(|| Arc::new(Context::new(kernel, 1)))))
+}
+
+/// Sets how many threads a later product may use, the calling one included: 1 at first, as in gemmlowp; 0 for one on
+/// each processor that this process may run on; at most 256.
+///
+/// The threads are private to libqgemm, start when first needed, and sleep between products. The number changes no
+/// result. May be called at any time, also while other threads multiply: their calls go on with what they have. A call
+/// that finds the threads busy with another thread's product does its work alone.
+///
+/// @param max_num_threads  how many threads, at least 0
+/// @return QGEMM_STATUS_THREADS if negative
+#[unsafe(no_mangle)]
+pub extern "C" fn qgemm_set_max_num_threads(max_num_threads: i32) -> Status {
+    guard(|| {
+        let threads = match usize::try_from(max_num_threads) {
+            Err(_) => return Err(Error::Threads { value: max_num_threads.into() }),
+            Ok(0) => available_parallelism().map_or(1, |n| n.get()),
+            Ok(threads) => threads,
+        };
+        let threads = threads.min(MOST_THREADS);
+        if THREADS.swap(threads, Relaxed) != threads {
+            drop(taken());
+        }
+        Ok(())
+    })
+}
+
+/// Ends libqgemm's threads and frees its scratch memory, which otherwise lasts from call to call. The next product starts
+/// them anew; the number of threads that was set stays. May be called at any time: products that are under way on other
+/// threads finish first. Harmless if there is nothing to free.
+#[unsafe(no_mangle)]
+pub extern "C" fn qgemm_free_persistent_resources() {
+    guard(|| {
+        drop(taken());
+        Ok(())
+    });
+}
+
+/// The shared context, which then has no place any more.
+fn taken() -> Option<Arc<Context>> {
+    CONTEXT.write().unwrap_or_else(PoisonError::into_inner).take()
+}

@@ -1,0 +1,251 @@
+//! The kernels, one for each instruction set, and the choice among them.
+//!
+//! A kernel is a value in a table. It can be had only from [`Kernel::available`] or [`Kernel::chosen`], so whoever
+//! holds one knows that the processor runs it: that is the whole safety argument for calling its functions.
+
+use crate::error::Error;
+use crate::matrix::Encoding;
+use crate::output::FinishFn;
+use crate::pack::{Groups, PackLhsFn, PackRhsFn, SumLineFn};
+use once_cell::sync::Lazy;
+
+/// Everything the rest of the library knows of an instruction set.
+pub struct Kernel {
+    /// What `QGEMM_ISA` calls it.
+    pub name: &'static str,
+    pub(crate) c_name: &'static std::ffi::CStr,
+    pub(crate) groups: Groups,
+    /// How many lines of the LHS a tile takes at most.
+    pub(crate) rows: usize,
+    /// How many lines of the RHS a panel holds.
+    pub(crate) width: usize,
+    pub(crate) pack_lhs: PackLhsFn,
+    pub(crate) pack_rhs: PackRhsFn,
+    pub(crate) sum_line: SumLineFn,
+    pub(crate) tile: TileFn,
+    pub(crate) finish: FinishFn,
+    is_supported: fn() -> bool,
+}
+
+/// Multiplies a few lines of the LHS by a panel of the RHS: `acc[i * width + j]` becomes, or grows by,
+/// Σ lhs(i, d) · rhs(j, d). Unsafe only in that the CPU must have the features it was compiled for.
+pub(crate) type TileFn = unsafe fn(tile: &Tile, acc: &mut [i32]);
+
+/// What one call of a [`TileFn`] multiplies.
+pub(crate) struct Tile<'a> {
+    /// The lines, 1 to [`Kernel::rows`], all over the same stretch of depth; only the last stretch may end within a group.
+    pub lhs: &'a [&'a [u8]],
+    pub lhs_encoding: Encoding,
+    /// A panel over the same stretch.
+    pub rhs: &'a [u8],
+    /// How many of the panel's lines count, from the first on.
+    pub cols: usize,
+    /// Whether the accumulators start from 0 or from what they hold.
+    pub fresh: bool,
+}
+
+/// The most lines any kernel takes from the LHS, and the most a panel has.
+pub(crate) const MAX_ROWS: usize = 8;
+pub(crate) const MAX_WIDTH: usize = 64;
+
+/// Best first. This is the only list of kernels.
+static KERNELS: &[&Kernel] = &[
+    #[cfg(target_arch = "x86_64")]
+    &avx512vnni::KERNEL,
+    #[cfg(target_arch = "x86_64")]
+    &avxvnni::KERNEL,
+    #[cfg(target_arch = "x86_64")]
+    &avx512bw::KERNEL,
+    #[cfg(target_arch = "x86_64")]
+    &avx2::KERNEL,
+    &scalar::KERNEL,
+];
+
+impl Kernel {
+    /// The kernels of this architecture, best first, whether this processor runs them or not.
+    pub(crate) fn all() -> impl Iterator<Item = &'static Kernel> {
+        KERNELS.iter().copied()
+    }
+
+    /// The kernels that this processor runs, best first.
+    pub fn available() -> impl Iterator<Item = &'static Kernel> {
+        Self::all().filter(|kernel| (kernel.is_supported)())
+    }
+
+    /// The best of them, or the one that the environment variable `QGEMM_ISA` names; decided once for the process.
+    ///
+    /// # Errors
+    /// If `QGEMM_ISA` names no kernel, or one that this processor does not run.
+    pub fn chosen() -> Result<&'static Kernel, Error> {
+        static CHOSEN: Lazy<Result<&'static Kernel, Error>> = Lazy::new(|| {
+            match std::env::var_os("QGEMM_ISA").filter(|name| !name.is_empty()) {
+                None => Ok(Kernel::available().next().unwrap_or(&scalar::KERNEL)),
+                // Leaked, once: the message has to last as long as the process.
+                Some(name) => Kernel::named(name.to_string_lossy().into_owned().leak()),
+            }
+        });
+        *CHOSEN
+    }
+
+    fn named(name: &'static str) -> Result<&'static Kernel, Error> {
+        let is_named = |kernel: &&Kernel| kernel.name == name;
+        match Self::all().find(is_named) {
+            None => Err(Error::UnknownIsa { name }),
+            Some(_) => Self::available().find(is_named).ok_or(Error::UnsupportedIsa { name }),
+        }
+    }
+}
+
+/// A name for C; `name` ends with a NUL.
+const fn c_name(name: &'static str) -> &'static std::ffi::CStr {
+    match std::ffi::CStr::from_bytes_with_nul(name.as_bytes()) {
+        Ok(name) => name,
+        Err(_) => panic!("the name ends with its only NUL"),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+macro_rules! cpu_has {
+    ($feature:tt) => {
+        std::arch::is_x86_feature_detected!($feature)
+    };
+}
+
+/// Declares a module's `KERNEL`: the tile function given, and the shared packing and finishing code compiled once more
+/// for the same features, so that detection and compilation cannot name different lists.
+macro_rules! kernel {
+    (
+        name: $name:literal, features: [$($feature:tt),*],
+        groups: $groups:ident, rows: $rows:literal, width: $width:literal, tile: $tile:expr $(,)?
+    ) => {
+        pub(crate) static KERNEL: $crate::kernel::Kernel = {
+            use $crate::kernel::{self, Kernel, Tile};
+            use $crate::matrix::{Encoding, Operand};
+            use $crate::output::{self, Finish, Region};
+            use $crate::pack::{self, Groups};
+
+            const GROUPS: Groups = Groups::$groups;
+            const WIDENED: bool = GROUPS.lhs_size() == 2;
+
+            $(#[target_feature(enable = $feature)])*
+            fn pack_lhs(src: &Operand, first: usize, pitch: usize, to: &mut [u8]) {
+                pack::pack_lhs::<WIDENED>(src, first, pitch, to)
+            }
+            $(#[target_feature(enable = $feature)])*
+            fn pack_rhs(src: &Operand, to: Encoding, first: usize, panels: &mut [u8]) {
+                pack::pack_rhs::<$width, { GROUPS.len() }>(src, to, first, panels)
+            }
+            $(#[target_feature(enable = $feature)])*
+            fn sum_line(line: &[u8], encoding: Encoding) -> i32 {
+                pack::sum_line::<WIDENED>(line, encoding)
+            }
+            // Not an `unsafe` call: the compiler checks that the list covers the tile's features.
+            $(#[target_feature(enable = $feature)])*
+            fn multiply(tile: &Tile, acc: &mut [i32]) {
+                $tile(tile, acc)
+            }
+            $(#[target_feature(enable = $feature)])*
+            unsafe fn finish(finish: &Finish, region: &Region, acc: &mut [i32]) {
+                // SAFETY: this function's own promise.
+                unsafe { output::finish::<$width>(finish, region, acc) }
+            }
+            const { assert!($rows <= kernel::MAX_ROWS && $width <= kernel::MAX_WIDTH) }
+            Kernel {
+                name: $name,
+                c_name: kernel::c_name(concat!($name, "\0")),
+                groups: GROUPS,
+                rows: $rows,
+                width: $width,
+                pack_lhs,
+                pack_rhs,
+                sum_line,
+                tile: multiply,
+                finish,
+                is_supported: || true $(&& cpu_has!($feature))*,
+            }
+        };
+    };
+}
+
+/// Defines `tile` in terms of a module's own `Vector`, `zero`, `load` (a group of as many lines as a vector has lanes),
+/// `spread` (a group of one line), `dot` and `store`. The inner loop loads the vectors of a panel's group once and
+/// multiplies them by each line's.
+#[cfg(target_arch = "x86_64")]
+macro_rules! vector_tile {
+    (features: [$($feature:tt),*], lanes: $lanes:literal, group: $group:literal,
+     rows: [$($rows:literal)*], vectors: [$($vectors:literal)*] of $width:literal $(,)?) => {
+        $(#[target_feature(enable = $feature)])*
+        fn tile(tile: &$crate::kernel::Tile, acc: &mut [i32]) {
+            use $crate::matrix::Encoding;
+            match (tile.lhs.len(), tile.lhs_encoding) {
+                $(($rows, Encoding::U8) => of_width::<$rows, false>(tile, acc),
+                  ($rows, Encoding::S8) => of_width::<$rows, true>(tile, acc),)*
+                _ => unreachable!("a tile has 1 to Kernel::rows lines"),
+            }
+        }
+
+        /// Lanes beyond the columns that count are left out, a vector at a time.
+        $(#[target_feature(enable = $feature)])*
+        fn of_width<const ROWS: usize, const SIGNED: bool>(tile: &$crate::kernel::Tile, acc: &mut [i32]) {
+            match tile.cols.div_ceil($lanes) {
+                $($vectors => multiply::<ROWS, $vectors, SIGNED>(tile, acc),)*
+                _ => unreachable!("a tile has 1 to Kernel::width columns"),
+            }
+        }
+
+        $(#[target_feature(enable = $feature)])*
+        fn multiply<const ROWS: usize, const VECTORS: usize, const SIGNED: bool>(
+            tile: &$crate::kernel::Tile,
+            acc: &mut [i32],
+        ) {
+            let rhs = $crate::pack::groups::<{ $width / $lanes }, { $lanes * $group }>(tile.rhs);
+            let whole = (tile.lhs[0].len() / 4).min(rhs.len());
+            let lhs: [&[[u8; 4]]; ROWS] = std::array::from_fn(|i| &tile.lhs[i].as_chunks().0[..whole]);
+            let acc = &mut acc.as_chunks_mut::<$width>().0[..ROWS];
+            let mut c: [[Vector; VECTORS]; ROWS] = [[zero(); VECTORS]; ROWS];
+            for (g, b) in rhs[..whole].iter().enumerate() {
+                let b: [Vector; VECTORS] = std::array::from_fn(|v| load(&b[v]));
+                for (c, a) in c.iter_mut().zip(&lhs) {
+                    let a = spread(a[g]);
+                    for (c, &b) in c.iter_mut().zip(&b) {
+                        *c = dot::<SIGNED>(*c, a, b);
+                    }
+                }
+            }
+            if let Some(b) = rhs.get(whole) {
+                // The depth ends within a group, and nothing of the line lies beyond its end.
+                for (c, line) in c.iter_mut().zip(tile.lhs) {
+                    let mut a = [0; 4];
+                    let rest = &line[whole * 4..];
+                    a[..rest.len()].copy_from_slice(rest);
+                    let a = spread(a);
+                    for (c, b) in c.iter_mut().zip(b) {
+                        *c = dot::<SIGNED>(*c, a, load(b));
+                    }
+                }
+            }
+            for (acc, c) in acc.iter_mut().zip(c) {
+                for (acc, c) in acc.as_chunks_mut::<$lanes>().0.iter_mut().zip(c) {
+                    store(acc, c, tile.fresh);
+                }
+            }
+        }
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512bw;
+#[cfg(target_arch = "x86_64")]
+mod avx512vnni;
+#[cfg(target_arch = "x86_64")]
+mod avxvnni;
+mod scalar;
+#[cfg(target_arch = "x86_64")]
+mod vector256;
+#[cfg(target_arch = "x86_64")]
+mod vector512;
+
+#[cfg(test)]
+mod tests;

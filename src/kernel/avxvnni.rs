@@ -1,0 +1,26 @@
+//! AVX-VNNI: `vpdpbusd` in its VEX form, on 256 bits, for processors without AVX-512.
+
+use super::vector256::{Vector, spread, store, zero};
+use std::arch::x86_64::*;
+
+kernel! { name: "avxvnni", features: ["avx2", "avxvnni"], groups: Quads, rows: 6, width: 16, tile: tile }
+
+// 6 × 16 accumulators: 12 registers, 2 for the panel, 1 for a line.
+vector_tile! {
+    features: ["avx2", "avxvnni"], lanes: 8, group: 4,
+    rows: [1 2 3 4 5 6], vectors: [1 2] of 16,
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn load(bytes: &[u8; 32]) -> Vector {
+    // SAFETY: the reference covers the 32 bytes read.
+    unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }
+}
+
+/// `vpdpbusd` takes the unsigned bytes first.
+#[inline]
+#[target_feature(enable = "avx2", enable = "avxvnni")]
+fn dot<const SIGNED: bool>(c: Vector, a: Vector, b: Vector) -> Vector {
+    if SIGNED { _mm256_dpbusd_avx_epi32(c, b, a) } else { _mm256_dpbusd_avx_epi32(c, a, b) }
+}

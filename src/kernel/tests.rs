@@ -1,0 +1,225 @@
+//! Every kernel against the definition, over shapes, orders, encodings, strides and offsets.
+
+use super::*;
+use crate::matrix::{Operand, Order, Output};
+use crate::output::{Finish, QuantizeDown, Stage, Store};
+use crate::{Context, gemm, reference};
+use proptest::prelude::*;
+use std::sync::LazyLock;
+
+/// Kernels of awkward shapes, which put the edges of the other modules to the test on any CPU.
+mod odd {
+    use crate::kernel::Tile;
+    use crate::pack::groups;
+
+    pub(super) mod pairs_3x5 {
+        kernel! {
+            name: "odd-pairs-3x5", features: [], groups: Pairs, rows: 3, width: 5,
+            tile: crate::kernel::scalar::tile::<5>,
+        }
+    }
+    pub(super) mod quads_2x7 {
+        kernel! { name: "odd-quads-2x7", features: [], groups: Quads, rows: 2, width: 7, tile: super::quads::<7> }
+    }
+    pub(super) mod quads_5x24 {
+        kernel! { name: "odd-quads-5x24", features: [], groups: Quads, rows: 5, width: 24, tile: super::quads::<24> }
+    }
+
+    /// What the dot-product instructions do, one number at a time.
+    fn quads<const W: usize>(tile: &Tile, acc: &mut [i32]) {
+        let rhs_encoding = crate::pack::Groups::Quads.rhs_encoding(tile.lhs_encoding);
+        assert!(tile.cols <= W && !tile.lhs.is_empty());
+        for (acc, line) in acc.as_chunks_mut::<W>().0.iter_mut().zip(tile.lhs) {
+            for (w, acc) in acc.iter_mut().enumerate() {
+                let numbers = groups::<W, 4>(tile.rhs).iter().flat_map(|group| group[w]);
+                let sum: i32 =
+                    numbers.zip(*line).map(|(b, &a)| tile.lhs_encoding.decode(a) * rhs_encoding.decode(b)).sum();
+                *acc = if tile.fresh { sum } else { acc.wrapping_add(sum) };
+            }
+        }
+    }
+}
+
+static ODD_KERNELS: [&Kernel; 3] = [&odd::pairs_3x5::KERNEL, &odd::quads_2x7::KERNEL, &odd::quads_5x24::KERNEL];
+
+/// All that this CPU runs, with 1 and with 3 threads.
+static CONTEXTS: LazyLock<Vec<Context>> = LazyLock::new(|| {
+    let kernels = Kernel::available().chain(ODD_KERNELS);
+    kernels.flat_map(|kernel| [1, 3].map(|threads| Context::new(kernel, threads))).collect()
+});
+
+/// One side of a product.
+#[derive(Clone, Copy, Debug)]
+struct SideCase {
+    order: Order,
+    encoding: Encoding,
+    /// Bytes between the end of a run and the start of the next.
+    gap: usize,
+    offset: i32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    shape: (usize, usize, usize),
+    lhs: SideCase,
+    rhs: SideCase,
+    gap: usize,
+    seed: u64,
+    /// All bytes at an end of their range, where saturating instructions go wrong.
+    extreme: bool,
+}
+
+fn noise(seed: u64, extreme: bool, len: usize) -> Vec<u8> {
+    let mut x = seed | 1;
+    let mut next = || {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        (x >> 24) as u8
+    };
+    (0..len).map(|_| if extreme { [0, 127, 128, 255][usize::from(next() % 4)] } else { next() }).collect()
+}
+
+impl SideCase {
+    fn runs(&self, lines: usize, depth: usize) -> (usize, usize) {
+        if self.order == Order::DepthContiguous { (lines, depth) } else { (depth, lines) }
+    }
+
+    fn data(&self, lines: usize, depth: usize, seed: u64, extreme: bool) -> Vec<u8> {
+        let (runs, len) = self.runs(lines, depth);
+        noise(seed, extreme, runs * (len + self.gap))
+    }
+
+    fn operand<'a>(&self, data: &'a [u8], lines: usize, depth: usize) -> Operand<'a> {
+        let stride = self.runs(lines, depth).1 + self.gap;
+        Operand::new(data, (lines, depth), stride, self.order, self.encoding).with_offset(self.offset)
+    }
+
+    fn number(&self, data: &[u8], lines: usize, depth: usize, line: usize, d: usize) -> i64 {
+        let stride = self.runs(lines, depth).1 + self.gap;
+        let at = if self.order == Order::DepthContiguous { line * stride + d } else { d * stride + line };
+        i64::from(self.encoding.decode(data[at])) + i64::from(self.offset)
+    }
+}
+
+/// What the definition gives, wrapped to 32 bits.
+fn expected(case: &Case, lhs: &[u8], rhs: &[u8]) -> Vec<i32> {
+    let (rows, cols, depth) = case.shape;
+    reference::product(
+        case.shape,
+        |i, d| case.lhs.number(lhs, rows, depth, i, d),
+        |d, j| case.rhs.number(rhs, cols, depth, j, d),
+    )
+}
+
+/// Multiplies into a result with gaps between its rows; the gaps must come back as they were.
+fn product<T: Copy + PartialEq + std::fmt::Debug>(
+    context: &Context,
+    case: &Case,
+    operands: (&Operand, &Operand),
+    canary: T,
+    store: impl for<'a> Fn(Output<'a, T>) -> Store<'a>,
+    stages: &[Stage],
+) -> Vec<T> {
+    let (rows, cols, _) = case.shape;
+    let stride = cols + case.gap;
+    let mut c = vec![canary; rows * stride];
+    let store = store(Output::new(&mut c, (rows, cols), stride));
+    gemm(context, operands.0, operands.1, &Finish::new(stages, store)).unwrap();
+    let gaps = c.chunks(stride).flat_map(|row| &row[cols..]);
+    assert!(gaps.copied().all(|x| x == canary), "{}: wrote between rows", context.kernel.name);
+    c.chunks(stride).flat_map(|row| &row[..cols]).copied().collect()
+}
+
+fn check(contexts: &[Context], case: &Case) {
+    let (rows, cols, depth) = case.shape;
+    let lhs = case.lhs.data(rows, depth, case.seed, case.extreme);
+    let rhs = case.rhs.data(cols, depth, case.seed ^ 0x9e37_79b9, case.extreme);
+    let want = expected(case, &lhs, &rhs);
+    let down = QuantizeDown { offset: case.seed as i32, multiplier: 3, shift: 12 };
+    let want_u8: Vec<u8> = want.iter().map(|&x| scaled_down(x, &down)).collect();
+    let want_f32: Vec<f32> = want.iter().map(|&x| x as f32 * 0.3).collect();
+    let operands = (&case.lhs.operand(&lhs, rows, depth), &case.rhs.operand(&rhs, cols, depth));
+    for context in contexts {
+        let who = format!("{} with {} threads: {case:?}", context.kernel.name, context.threads());
+        let as_i32 = product(context, case, operands, 0x5a5a_5a5a, |out| Store::I32(out), &[]);
+        assert!(as_i32 == want, "{who}: {:?}", first_difference(&as_i32, &want));
+        let as_u8 = product(context, case, operands, 0x5a, |out| Store::U8(out), &[Stage::QuantizeDown(down)]);
+        assert!(as_u8 == want_u8, "{who}, u8: {:?}", first_difference(&as_u8, &want_u8));
+        let as_f32 = product(context, case, operands, 0.5, |out| Store::F32(out, 0.3), &[]);
+        assert!(as_f32 == want_f32, "{who}, f32: {:?}", first_difference(&as_f32, &want_f32));
+    }
+}
+
+/// gemmlowp's way down to 8 bits, by its definition.
+fn scaled_down(x: i32, down: &QuantizeDown) -> u8 {
+    let product = i64::from(x.wrapping_add(down.offset).wrapping_mul(down.multiplier));
+    let half = 1i64 << down.shift >> 1;
+    ((product.abs() + half >> down.shift) * product.signum()).clamp(0, 255) as u8
+}
+
+fn first_difference<T: Copy + PartialEq>(got: &[T], want: &[T]) -> Option<(usize, T, T)> {
+    (0..got.len()).find(|&i| got[i] != want[i]).map(|i| (i, got[i], want[i]))
+}
+
+/// Lengths around every edge of tiles, panels and vectors.
+fn lines() -> impl Strategy<Value = usize> {
+    prop_oneof![5 => 1usize..20, 2 => 28usize..36, 2 => 60usize..70, 1 => 120usize..135]
+}
+
+/// Depths around every edge of groups, transposed blocks and slices.
+fn depth() -> impl Strategy<Value = usize> {
+    prop_oneof![6 => 0usize..70, 2 => 120usize..140, 1 => 1015usize..1035]
+}
+
+fn side() -> impl Strategy<Value = SideCase> {
+    let order = prop_oneof![Just(Order::DepthContiguous), Just(Order::LineContiguous)];
+    let encoding = prop_oneof![Just(Encoding::U8), Just(Encoding::S8)];
+    let offset = prop_oneof![
+        2 => Just(0), 4 => -255i32..=255, 1 => any::<i32>(),
+        1 => prop_oneof![Just(i32::MIN), Just(i32::MAX), Just(-128), Just(128)],
+    ];
+    let gap = prop_oneof![Just(0usize), 1usize..9];
+    (order, encoding, gap, offset).prop_map(|(order, encoding, gap, offset)| SideCase { order, encoding, gap, offset })
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let gap = prop_oneof![Just(0usize), 1usize..9];
+    ((lines(), lines(), depth()), side(), side(), gap, any::<u64>(), proptest::bool::weighted(0.2))
+        .prop_map(|(shape, lhs, rhs, gap, seed, extreme)| Case { shape, lhs, rhs, gap, seed, extreme })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn every_kernel_agrees_with_the_definition(case in case()) {
+        check(&CONTEXTS, &case);
+    }
+}
+
+#[test]
+fn a_product_cut_into_blocks_and_slices_agrees_with_the_definition() {
+    let plain = |order| SideCase { order, encoding: Encoding::U8, gap: 3, offset: -77 };
+    for (shape, lhs, rhs) in [
+        ((300, 260, 300), Order::DepthContiguous, Order::LineContiguous),
+        ((61, 67, 9000), Order::LineContiguous, Order::DepthContiguous),
+        ((700, 5, 1500), Order::DepthContiguous, Order::DepthContiguous),
+        ((3, 1300, 700), Order::LineContiguous, Order::LineContiguous),
+    ] {
+        let case = Case { shape, lhs: plain(lhs), rhs: plain(rhs), gap: 1, seed: 7, extreme: false };
+        check(&CONTEXTS, &case);
+    }
+}
+
+#[test]
+fn an_unknown_or_unsupported_kernel_is_named() {
+    let error = Kernel::named("sse9").err().unwrap().to_string();
+    assert!(error.contains("\"sse9\"") && error.contains("scalar"), "{error}");
+    for kernel in Kernel::all() {
+        match Kernel::named(kernel.name) {
+            Ok(found) => assert_eq!(found.name, kernel.name),
+            Err(error) => assert!(error.to_string().contains(kernel.name), "{error}"),
+        }
+    }
+    assert_eq!(Kernel::named("scalar").map(|kernel| kernel.name), Ok("scalar"));
+}

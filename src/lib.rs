@@ -1,0 +1,34 @@
+//! libqgemm: exact, fast quantized matrix multiplication behind a C ABI.
+//!
+//! One idea: **pack, multiply, finish**. Whatever a caller may vary (transposition, storage order, signedness, zero
+//! points) is dissolved at the door or while packing, so that kernels are small, exact and few.
+//!
+//! The words: a *line* is a row of the LHS or a column of the RHS; the *depth* is the summed dimension; a *group* is
+//! what one instruction sums of a line; a *panel* is so many lines of the RHS in kernel order; a *tile* is what one
+//! kernel call computes; a *block* is what one thread does at a time; a *stage* is a step from accumulators to the
+//! result, and the *store* is the last.
+//!
+//! A good place to start reading is [`gemm()`]; a C call enters in `capi/`.
+
+mod blocks;
+mod buffer;
+mod capi;
+mod context;
+mod error;
+mod fixed_point;
+mod gemm;
+mod kernel;
+mod matrix;
+mod output;
+mod pack;
+mod pool;
+#[cfg(test)]
+mod reference;
+
+pub use capi::*;
+pub use context::Context;
+pub use error::Error;
+pub use gemm::gemm;
+pub use kernel::Kernel;
+pub use matrix::{Encoding, Operand, Order, Output};
+pub use output::{Finish, QuantizeDown, Stage, Store};

@@ -1,0 +1,287 @@
+//! Views of the caller's matrices: the only place where a caller's pointer becomes a slice.
+
+use std::marker::PhantomData;
+use std::ops::Range;
+
+/// How a byte stands for a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// 0 to 255.
+    U8,
+    /// -128 to 127, two's complement.
+    S8,
+}
+
+impl Encoding {
+    /// The number that the byte `b` stands for.
+    #[inline(always)]
+    pub(crate) fn decode(self, b: u8) -> i32 {
+        match self {
+            Encoding::U8 => i32::from(b),
+            Encoding::S8 => i32::from(b as i8),
+        }
+    }
+
+    /// What a byte is XORed with to stand for its number, less [`Encoding::shift_to`], in `to`.
+    #[inline(always)]
+    pub(crate) fn flip_to(self, to: Encoding) -> u8 {
+        if self == to { 0 } else { 0x80 }
+    }
+
+    /// What flipping the top bit adds to a number when `self` is read as `to`.
+    pub(crate) fn shift_to(self, to: Encoding) -> i32 {
+        match (self, to) {
+            (Encoding::U8, Encoding::S8) => -128,
+            (Encoding::S8, Encoding::U8) => 128,
+            _ => 0,
+        }
+    }
+}
+
+/// Which dimension of an operand runs contiguously in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The depth, within a line: a row-major LHS or a column-major RHS.
+    DepthContiguous,
+    /// The lines, at one depth: a column-major LHS or a row-major RHS.
+    LineContiguous,
+}
+
+/// One side of a product, seen as lines × depth: a line is a row of the LHS or a column of the RHS.
+#[derive(Clone, Copy)]
+pub struct Operand<'a> {
+    data: *const u8,
+    stride: usize,
+    pub(crate) lines: usize,
+    pub(crate) depth: usize,
+    pub(crate) order: Order,
+    pub(crate) encoding: Encoding,
+    /// Added to every element before it is multiplied.
+    pub(crate) offset: i32,
+    lifetime: PhantomData<&'a [u8]>,
+}
+
+// SAFETY: an operand is only read, and what it points at is shared for its lifetime.
+unsafe impl Send for Operand<'_> {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Operand<'_> {}
+
+impl<'a> Operand<'a> {
+    /// A view of `lines` × `depth` bytes at `data`; `stride` bytes lie between the starts of two contiguous runs,
+    /// which may overlap. The offset is 0. None if the view reaches beyond the address space.
+    ///
+    /// # Safety
+    /// Every contiguous run of the view is readable and unchanged for `'a`.
+    pub unsafe fn from_raw(
+        data: *const u8,
+        (lines, depth): (usize, usize),
+        stride: usize,
+        order: Order,
+        encoding: Encoding,
+    ) -> Option<Self> {
+        let (runs, len) = match order {
+            Order::DepthContiguous => (lines, depth),
+            Order::LineContiguous => (depth, lines),
+        };
+        // A null pointer will do for no elements, but not for a slice of none.
+        let data = if runs == 0 || len == 0 { std::ptr::dangling() } else { data };
+        extent::<u8>(data, runs, len, stride)?;
+        Some(Self { data, stride, lines, depth, order, encoding, offset: 0, lifetime: PhantomData })
+    }
+
+    /// As [`Operand::from_raw`], of a slice.
+    ///
+    /// # Panics
+    /// If the view reaches beyond `data`.
+    pub fn new(
+        data: &'a [u8],
+        (lines, depth): (usize, usize),
+        stride: usize,
+        order: Order,
+        encoding: Encoding,
+    ) -> Self {
+        // SAFETY: the assertion below holds every run within `data`.
+        let view = unsafe {
+            Self::from_raw(data.as_ptr(), (lines, depth), stride, order, encoding)
+                .expect("the view fits the address space")
+        };
+        assert!(view.runs().extent() <= data.len(), "the view reaches beyond its data");
+        view
+    }
+
+    /// The same view with `offset` added to every element.
+    #[must_use]
+    pub fn with_offset(self, offset: i32) -> Self {
+        Self { offset, ..self }
+    }
+
+    /// The contiguous run `index`: a whole line, or all lines at one depth.
+    #[inline(always)]
+    pub(crate) fn run(&self, index: usize) -> &'a [u8] {
+        let runs = self.runs();
+        assert!(index < runs.count);
+        // SAFETY: whoever made the view promised that this run is readable.
+        unsafe { std::slice::from_raw_parts(self.data.add(index * self.stride), runs.len) }
+    }
+
+    /// Where the view's bytes lie.
+    pub(crate) fn runs(&self) -> Runs {
+        let (count, len) = match self.order {
+            Order::DepthContiguous => (self.lines, self.depth),
+            Order::LineContiguous => (self.depth, self.lines),
+        };
+        Runs { start: self.data.addr(), count, len, stride: self.stride }
+    }
+}
+
+/// Where the result goes: row-major, `stride` elements from one row to the next.
+pub struct Output<'a, T> {
+    data: *mut T,
+    stride: usize,
+    pub(crate) rows: usize,
+    pub(crate) cols: usize,
+    lifetime: PhantomData<&'a mut [T]>,
+}
+
+// SAFETY: threads share an output only to call `row`, whose callers keep their parts apart.
+unsafe impl<T: Send> Sync for Output<'_, T> {}
+
+impl<'a, T> Output<'a, T> {
+    /// A view of `rows` × `cols` elements at `data`. None if it reaches beyond the address space.
+    ///
+    /// # Safety
+    /// Every row of the view is writable and used by nobody else for `'a`; where there are several, `stride >= cols`.
+    pub unsafe fn from_raw(data: *mut T, (rows, cols): (usize, usize), stride: usize) -> Option<Self> {
+        debug_assert!(rows <= 1 || stride >= cols);
+        extent::<T>(data, rows, cols, stride)?;
+        Some(Self { data, stride, rows, cols, lifetime: PhantomData })
+    }
+
+    /// As [`Output::from_raw`], of a slice.
+    ///
+    /// # Panics
+    /// If the view reaches beyond `data` or its rows overlap.
+    pub fn new(data: &'a mut [T], (rows, cols): (usize, usize), stride: usize) -> Self {
+        assert!(rows <= 1 || stride >= cols, "rows overlap");
+        // SAFETY: the assertions hold every row within `data`, apart from the others.
+        let view = unsafe {
+            Self::from_raw(data.as_mut_ptr(), (rows, cols), stride).expect("the view fits the address space")
+        };
+        assert!(view.runs().extent() <= size_of_val(data), "the view reaches beyond its data");
+        view
+    }
+
+    /// The elements `cols` of `row`.
+    ///
+    /// # Safety
+    /// No other part of the same elements is alive.
+    #[inline(always)]
+    #[expect(clippy::mut_from_ref, reason = "threads write disjoint parts of one output")]
+    pub(crate) unsafe fn row(&self, row: usize, cols: Range<usize>) -> &mut [T] {
+        assert!(row < self.rows && cols.start <= cols.end && cols.end <= self.cols);
+        // SAFETY: within a row, which is writable by the promise made to `from_raw`; disjoint by this function's.
+        unsafe { std::slice::from_raw_parts_mut(self.data.add(row * self.stride + cols.start), cols.len()) }
+    }
+
+    /// Where the view's bytes lie.
+    pub(crate) fn runs(&self) -> Runs {
+        Runs {
+            start: self.data.addr(),
+            count: self.rows,
+            len: self.cols * size_of::<T>(),
+            stride: self.stride * size_of::<T>(),
+        }
+    }
+}
+
+/// How far, in bytes, `runs` runs of `len` elements reach; a stride between fewer than two runs counts for nothing.
+fn extent<T>(data: *const T, runs: usize, len: usize, stride: usize) -> Option<usize> {
+    if runs == 0 || len == 0 {
+        return Some(0);
+    }
+    (runs - 1)
+        .checked_mul(stride)
+        .and_then(|x| x.checked_add(len))
+        .and_then(|x| x.checked_mul(size_of::<T>()))
+        .filter(|&x| isize::try_from(x).is_ok() && data.addr().checked_add(x).is_some())
+}
+
+/// The bytes of a strided matrix: `count` runs of `len` bytes, `stride` bytes from the start of one to the next.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Runs {
+    start: usize,
+    count: usize,
+    len: usize,
+    stride: usize,
+}
+
+impl Runs {
+    fn extent(&self) -> usize {
+        if self.count == 0 || self.len == 0 {
+            return 0;
+        }
+        (self.count - 1) * self.stride + self.len
+    }
+
+    fn end(&self) -> usize {
+        self.start + self.extent()
+    }
+
+    /// Whether any byte belongs to both. The gaps between runs belong to neither, so two matrices may lie side by side
+    /// in one larger one.
+    pub(crate) fn overlap(&self, other: &Runs) -> bool {
+        if self.extent() == 0 || other.extent() == 0 {
+            return false;
+        }
+        if self.end() <= other.start || other.end() <= self.start {
+            return false;
+        }
+        (0..self.count).any(|i| other.meets(self.start + i * self.stride, self.len))
+    }
+
+    /// Whether any run meets the `len` bytes from `start` on.
+    fn meets(&self, start: usize, len: usize) -> bool {
+        let end = start + len;
+        if self.stride == 0 {
+            return self.start < end && start < self.start + self.len;
+        }
+        // The first run that ends after `start`; if that one begins too late, so do all others.
+        let first = match (start + 1).checked_sub(self.start + self.len) {
+            Some(beyond) => beyond.div_ceil(self.stride),
+            None => 0,
+        };
+        first < self.count && self.start + first * self.stride < end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn runs_overlap_when_they_share_a_byte(
+            a in (0usize..60, 0usize..5, 0usize..9, 0usize..12),
+            b in (0usize..60, 0usize..5, 0usize..9, 0usize..12),
+        ) {
+            let runs = |(start, count, len, stride)| Runs { start: 1000 + start, count, len, stride };
+            let bytes = |r: Runs| -> Vec<usize> {
+                (0..r.count).flat_map(|i| (0..r.len).map(move |j| r.start + i * r.stride + j)).collect()
+            };
+            let (a, b) = (runs(a), runs(b));
+            let shared = bytes(a).iter().any(|x| bytes(b).contains(x));
+            prop_assert_eq!(a.overlap(&b), shared, "{:?} {:?}", a, b);
+        }
+    }
+
+    #[test]
+    fn a_view_beyond_the_address_space_is_refused() {
+        let huge = 1 << 33;
+        for (runs, len, stride) in [(huge, 1, huge), (2, 1, usize::MAX), (1, usize::MAX, 0)] {
+            assert_eq!(extent::<f32>(std::ptr::null(), runs, len, stride), None);
+        }
+        assert_eq!(extent::<f32>(std::ptr::null(), 0, huge, usize::MAX), Some(0));
+        assert_eq!(extent::<f32>(std::ptr::null(), 1, 8, usize::MAX), Some(32));
+    }
+}

@@ -1,0 +1,399 @@
+//! A claiming pool: whoever has time claims the next task of the job.
+//!
+//! The caller posts a job on the board and claims its tasks like everyone else. Helpers enter the
+//! job while it is open, claim, leave, linger for the next job, and at last give their thread back
+//! to rayon. The caller never waits for a helper that has not entered, so a machine with no core to
+//! spare costs it nothing. Handing each job to rayon (`install`, `join`) gains only above 60 to 100 us
+//! of work; this gains from 20 us while a helper lingers, from 40 us when all are asleep.
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicU32, Ordering::*};
+use std::sync::{Arc, LazyLock, Mutex};
+use std::time::{Duration, Instant};
+use std::{iter, mem, ptr};
+
+#[cfg(all(test, loom))]
+use loom::{hint, sync::atomic::AtomicPtr, sync::atomic::AtomicUsize, thread};
+#[cfg(not(all(test, loom)))]
+use std::{hint, sync::atomic::AtomicPtr, sync::atomic::AtomicUsize, thread};
+
+/// Spans the gap between two layers of a network. Waking a sleeping thread takes 5 to 50 us.
+const LINGER: Duration = Duration::from_micros(200);
+
+/// Some 25 us; a helper that needs longer for its last task may itself be waiting for this core.
+const SPINS_BEFORE_YIELD: u32 = 1000;
+
+/// What one caller wants done: `task(i)` for each `i < tasks`.
+struct Job<'a> {
+    task: &'a (dyn Fn(usize) + Sync),
+    tasks: usize,
+    next: AtomicUsize,
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
+}
+
+impl<'a> Job<'a> {
+    fn new(tasks: usize, task: &'a (dyn Fn(usize) + Sync)) -> Self {
+        let next = AtomicUsize::new(0);
+        Self { task, tasks, next, panic: Mutex::new(None) }
+    }
+
+    /// Claims tasks until none is left. A task that panics takes those not yet claimed with it.
+    fn work(&self) {
+        let claims = iter::repeat_with(|| self.next.fetch_add(1, Relaxed));
+        let work = || claims.take_while(|&i| i < self.tasks).for_each(self.task);
+        // rayon aborts the process when a helper unwinds.
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(work)) {
+            self.next.store(self.tasks, Relaxed);
+            *self.panic.lock().unwrap() = Some(panic);
+        }
+    }
+}
+
+// A board's word: two counts and three flags.
+/// One helper that has entered the job
+const INSIDE: usize = 1;
+/// One helper that lingers, works or is about to
+const AWAKE: usize = 1 << 12;
+/// Helpers may enter the job.
+const OPEN: usize = 1 << 24;
+/// The board has a job, and a caller who will take it off.
+const TAKEN: usize = 1 << 25;
+/// No job will come.
+const SHUT: usize = 1 << 26;
+
+/// Where callers and helpers meet: room for one job. It knows nothing of where threads come from.
+///
+/// No helper touches a job whose caller has gone on. It reads `job` only after a compare-exchange
+/// that found `OPEN` and counted it as `INSIDE`, in one word: nothing fits between looking and
+/// counting. The caller takes `OPEN` away and goes on when it has seen `INSIDE` at zero; from then
+/// on the exchange fails until the next job opens, whatever the helper had seen before.
+#[derive(Default)]
+struct Board {
+    word: AtomicUsize,
+    job: AtomicPtr<Job<'static>>,
+}
+
+impl Board {
+    /// Works off `job` with up to `helpers` helpers, calling `wake` for each that is not awake.
+    /// `false`, with nothing done, if another job is on the board.
+    fn run(&self, job: &Job, helpers: usize, mut wake: impl FnMut()) -> bool {
+        if self.word.fetch_or(TAKEN, Acquire) & TAKEN != 0 {
+            return false;
+        }
+        let _until_helpers_left = Posted(self);
+        self.job.store(ptr::from_ref(job).cast::<Job>().cast_mut(), Relaxed);
+        let awake = self.word.fetch_or(OPEN, Release) / AWAKE % AWAKE;
+        for _ in awake..helpers {
+            self.word.fetch_add(AWAKE, Relaxed);
+            wake();
+        }
+        job.work();
+        true
+    }
+
+    /// What a helper does while awake: enters every job, until none has come for `linger`.
+    fn help(&self, linger: Duration) {
+        let mut idle_since = Instant::now();
+        loop {
+            let word = self.word.load(Relaxed);
+            if word & OPEN != 0 {
+                if self.exchange(word, word + INSIDE) {
+                    // SAFETY: a helper that is inside holds up the caller, whose job this is.
+                    unsafe { &*self.job.load(Relaxed) }.work();
+                    // Nothing is left to claim: without this the helper would enter again.
+                    self.word.fetch_and(!OPEN, Relaxed);
+                    self.word.fetch_sub(INSIDE, Release);
+                    idle_since = Instant::now();
+                }
+            } else if word & SHUT == 0 && idle_since.elapsed() < linger {
+                hint::spin_loop();
+            } else if self.exchange(word, word - AWAKE) {
+                return;
+            }
+        }
+    }
+
+    fn exchange(&self, old: usize, new: usize) -> bool {
+        self.word.compare_exchange_weak(old, new, Acquire, Relaxed).is_ok()
+    }
+}
+
+/// A job on the board. Dropping it, be it while unwinding, waits until all helpers have left.
+struct Posted<'a>(&'a Board);
+
+impl Drop for Posted<'_> {
+    fn drop(&mut self) {
+        self.0.word.fetch_and(!OPEN, Relaxed);
+        let mut spins = 0;
+        while self.0.word.load(Acquire) % AWAKE > 0 {
+            spins += 1;
+            if spins < SPINS_BEFORE_YIELD {
+                hint::spin_loop();
+            } else {
+                thread::yield_now();
+            }
+        }
+        self.0.word.fetch_and(!TAKEN, Release);
+    }
+}
+
+/// How many forks lie between this process and the one that first made a pool.
+static FORKS: AtomicU32 = AtomicU32::new(0);
+
+static FORKS_ARE_COUNTED: LazyLock<bool> = LazyLock::new(|| {
+    extern "C" fn count() {
+        FORKS.fetch_add(1, Relaxed);
+    }
+    // SAFETY: the handler only adds to an atomic, which a child may do.
+    unsafe { libc::pthread_atfork(None, None, Some(count)) == 0 }
+});
+
+/// Threads that work on one job at a time.
+pub(crate) struct Pool {
+    board: Arc<Board>,
+    rayon: Option<ThreadPool>,
+    /// `FORKS` when the threads were started: a child process inherits the pool without them.
+    forks: u32,
+}
+
+impl Pool {
+    /// A pool in which `threads` threads work on a job: the caller and `threads - 1` helpers.
+    /// Fewer where the system refuses to start them, down to the caller alone.
+    pub(crate) fn new(threads: usize) -> Self {
+        let helpers = if *FORKS_ARE_COUNTED { threads.clamp(1, AWAKE) - 1 } else { 0 };
+        let rayon = iter::successors(Some(helpers), |n| Some(n / 2)).take_while(|&n| n > 0).find_map(|n| {
+            let builder = ThreadPoolBuilder::new().num_threads(n);
+            builder.thread_name(|i| format!("qgemm-{}", i + 1)).build().ok()
+        });
+        Self { board: Arc::default(), rayon, forks: FORKS.load(Relaxed) }
+    }
+
+    /// How many threads work on a job, the caller included
+    pub(crate) fn threads(&self) -> usize {
+        1 + self.helpers().map_or(0, ThreadPool::current_num_threads)
+    }
+
+    /// Whether a helper lingers, so that even a small job gains
+    pub(crate) fn is_warm(&self) -> bool {
+        let word = self.board.word.load(Relaxed);
+        word & TAKEN == 0 && word >= AWAKE && self.helpers().is_some()
+    }
+
+    /// Calls `task(i)` once for each `i < tasks` and returns when all calls have returned. Helpers
+    /// take part unless they have another job, be it the one that this call is made from. If a task
+    /// panics, so does this, and tasks not begun are skipped.
+    pub(crate) fn run(&self, tasks: usize, task: impl Fn(usize) + Sync) {
+        let job = Job::new(tasks, &task);
+        let shared = self.helpers().filter(|_| tasks > 1).is_some_and(|rayon| {
+            let helpers = rayon.current_num_threads().min(tasks - 1);
+            self.board.run(&job, helpers, || {
+                let board = Arc::clone(&self.board);
+                rayon.spawn(move || board.help(LINGER));
+            })
+        });
+        if !shared {
+            (0..tasks).for_each(task);
+        } else if let Some(panic) = job.panic.into_inner().unwrap() {
+            resume_unwind(panic);
+        }
+    }
+
+    /// The helpers' threads; none in a forked child, which must not touch rayon's locks either.
+    fn helpers(&self) -> Option<&ThreadPool> {
+        self.rayon.as_ref().filter(|_| self.forks == FORKS.load(Relaxed))
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.board.word.fetch_or(SHUT, Relaxed);
+        if self.helpers().is_none() {
+            mem::forget(self.rayon.take());
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::sync::Barrier;
+
+    /// How often each of `tasks` tasks ran.
+    fn counts(pool: &Pool, tasks: usize) -> Vec<usize> {
+        let counts: Vec<_> = (0..tasks).map(|_| AtomicUsize::new(0)).collect();
+        pool.run(tasks, |i| _ = counts[i].fetch_add(1, Relaxed));
+        counts.into_iter().map(AtomicUsize::into_inner).collect()
+    }
+
+    /// A job that ends only if the caller and one helper work on it.
+    fn run_in_pairs(pool: &Pool, then: impl Fn() + Sync) {
+        let pair = Barrier::new(2);
+        pool.run(2, |_| {
+            pair.wait();
+            then();
+        });
+    }
+
+    fn is_helper() -> bool {
+        thread::current().name().is_some_and(|name| name.starts_with("qgemm-"))
+    }
+
+    fn soon(condition: impl Fn() -> bool) -> bool {
+        let start = Instant::now();
+        iter::repeat_with(condition).take_while(|_| start.elapsed().as_secs() < 5).any(|is| is)
+    }
+
+    #[test]
+    fn every_task_runs_once() {
+        for threads in 0..=8 {
+            let pool = Pool::new(threads);
+            assert_eq!(pool.threads(), threads.max(1));
+            for tasks in (0..40).chain([1000]).cycle().take(500) {
+                assert_eq!(counts(&pool, tasks), vec![1; tasks], "{threads} threads");
+            }
+        }
+    }
+
+    #[test]
+    fn helpers_take_part_and_linger_but_not_for_ever() {
+        let pool = Pool::new(2);
+        assert!(!pool.is_warm());
+        assert!(soon(|| {
+            run_in_pairs(&pool, || ());
+            pool.is_warm()
+        }));
+        assert!(soon(|| !pool.is_warm()));
+        run_in_pairs(&pool, || ());
+    }
+
+    #[test]
+    fn callers_share_a_pool_without_waiting_for_each_other() {
+        let pool = Pool::new(3);
+        let meet = Barrier::new(2);
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                // Each is in its job while the other is in its own.
+                scope.spawn(|| pool.run(1, |_| _ = meet.wait()));
+            }
+        });
+        thread::scope(|scope| {
+            for tasks in 1..5 {
+                let pool = &pool;
+                scope.spawn(move || {
+                    (0..1000).for_each(|_| assert_eq!(counts(pool, tasks), vec![1; tasks]));
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn a_task_may_run_a_job_of_its_own() {
+        let pool = Pool::new(4);
+        for _ in 0..200 {
+            pool.run(5, |_| assert_eq!(counts(&pool, 7), [1; 7]));
+        }
+    }
+
+    #[test]
+    fn a_panic_reaches_the_caller_and_the_pool_survives() {
+        let pool = Pool::new(2);
+        for panics_in_helper in [false, true].repeat(100) {
+            let job = AssertUnwindSafe(|| {
+                run_in_pairs(&pool, || {
+                    if is_helper() == panics_in_helper {
+                        // As `panic!`, but without a message on stderr.
+                        resume_unwind(Box::new("task"));
+                    }
+                });
+            });
+            let panic = catch_unwind(job).unwrap_err();
+            assert_eq!(panic.downcast_ref(), Some(&"task"));
+            assert_eq!(counts(&pool, 50), [1; 50]);
+        }
+    }
+
+    #[test]
+    fn a_panic_spares_the_tasks_not_begun() {
+        let begun = AtomicUsize::new(0);
+        let job = AssertUnwindSafe(|| {
+            Pool::new(2).run(1 << 40, |_| {
+                begun.fetch_add(1, Relaxed);
+                resume_unwind(Box::new(()));
+            });
+        });
+        assert!(catch_unwind(job).is_err());
+        assert!(begun.into_inner() <= 2);
+    }
+
+    #[test]
+    fn a_dropped_pool_gives_back_its_threads() {
+        let pool = Pool::new(3);
+        pool.run(100, |_| ());
+        let board = Arc::downgrade(&pool.board);
+        drop(pool);
+        assert!(soon(|| board.strong_count() == 0));
+    }
+
+    #[test]
+    fn a_forked_child_does_all_the_work_itself() {
+        let pool = Pool::new(3);
+        run_in_pairs(&pool, || ());
+        for _ in 0..20 {
+            // SAFETY: the child allocates, which glibc allows, and never returns from here.
+            let child = unsafe { libc::fork() };
+            if child == 0 {
+                // SAFETY: no handler is set, so it can only end the child.
+                unsafe { libc::alarm(5) };
+                let inherited = counts(&pool, 9) == [1; 9] && pool.threads() == 1;
+                drop(pool);
+                run_in_pairs(&Pool::new(2), || ());
+                // SAFETY: ends the child at once.
+                unsafe { libc::_exit(if inherited { 0 } else { 1 }) };
+            }
+            let mut status = -1;
+            // SAFETY: `status` outlives the call.
+            unsafe { libc::waitpid(child, &mut status, 0) };
+            assert_eq!(status, 0);
+            run_in_pairs(&pool, || ());
+        }
+    }
+}
+
+/// All interleavings: `RUSTFLAGS="--cfg loom" cargo test --release --lib pool`
+#[cfg(all(test, loom))]
+mod model {
+    use super::*;
+    use loom::sync::Arc;
+
+    /// Runs `jobs` jobs of two tasks. The counts are relaxed, so they are only seen if `run` waits.
+    fn run_jobs(board: &Arc<Board>, jobs: usize) {
+        for _ in 0..jobs {
+            let counts = [AtomicUsize::new(0), AtomicUsize::new(0)];
+            let task = |i: usize| _ = counts[i].fetch_add(1, Relaxed);
+            let job = Job::new(2, &task);
+            let wake = || {
+                let board = Arc::clone(board);
+                thread::spawn(move || board.help(Duration::ZERO));
+            };
+            if board.run(&job, 1, wake) {
+                assert_eq!(counts.each_ref().map(|count| count.load(Relaxed)), [1, 1]);
+            }
+        }
+    }
+
+    #[test]
+    fn jobs_follow_each_other() {
+        loom::model(|| run_jobs(&Arc::default(), 2));
+    }
+
+    #[test]
+    fn callers_meet() {
+        loom::model(|| {
+            let board = Arc::<Board>::default();
+            let other = Arc::clone(&board);
+            thread::spawn(move || run_jobs(&other, 1));
+            run_jobs(&board, 1);
+        });
+    }
+}
