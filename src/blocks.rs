@@ -1,6 +1,7 @@
 //! How a product is cut into blocks, from the sizes of the caches and the number of threads.
 
 use crate::kernel::Kernel;
+use crate::matrix::Order;
 use once_cell::sync::Lazy;
 use std::ops::Range;
 
@@ -75,16 +76,21 @@ const SLICE_UNIT: usize = 64;
 /// Lines of the LHS that a block holds at least: a panel that comes from beyond the L2 is used that often.
 const LEAST_ROWS: usize = 48;
 
+/// Lines of an RHS that a block holds at least if they run contiguously: less of each run, and the memory pages that it
+/// lies in, would be fetched again for every block.
+const LEAST_RUN: usize = 512;
+
 impl Blocks {
     /// The larger operand is cut, so that each of its blocks is packed by the thread that multiplies it, just before;
     /// the smaller one is packed first. Both are cut only if that alone gives the threads too little to share.
-    pub(crate) fn new(kernel: &Kernel, shape: Shape, threads: usize, caches: &Caches) -> Self {
+    pub(crate) fn new(kernel: &Kernel, shape: Shape, rhs: Order, threads: usize, caches: &Caches) -> Self {
         let lhs_line = shape.depth * kernel.groups.lhs_size();
         let rhs_line = shape.depth;
         let wanted = if threads == 1 { 1 } else { threads * PER_THREAD };
         let fitting = |bytes: usize| bytes.div_ceil(caches.l2 / 2).max(wanted);
         let rows = |pieces: usize| Cut::new(pieces.min(shape.rows.div_ceil(LEAST_ROWS)), shape.rows, kernel.rows);
-        let cols = |pieces: usize| Cut::new(pieces, shape.cols, kernel.width);
+        let least_cols = if rhs == Order::LineContiguous { LEAST_RUN } else { kernel.width };
+        let cols = |pieces: usize| Cut::new(pieces.min(shape.cols.div_ceil(least_cols)), shape.cols, kernel.width);
         let depth = Cut::new(shape.depth.div_ceil(slice(kernel, caches)), shape.depth, SLICE_UNIT);
         if shape.cols * rhs_line > shape.rows * lhs_line {
             let cols = cols(fitting(shape.cols * rhs_line));
@@ -169,7 +175,8 @@ mod tests {
     fn a_depth_beyond_the_caches_is_sliced() {
         let caches = Caches { l1: 32 << 10, l2: 512 << 10 };
         for kernel in Kernel::all() {
-            let blocks = |depth| Blocks::new(kernel, Shape { rows: 100, cols: 100, depth }, 1, &caches);
+            let blocks =
+                |depth| Blocks::new(kernel, Shape { rows: 100, cols: 100, depth }, Order::DepthContiguous, 1, &caches);
             assert_eq!(blocks(0).depth.pieces, 1, "{}", kernel.name);
             assert_eq!(blocks(1000).depth.pieces, 1, "{}", kernel.name);
             assert!(blocks(100_000).depth.pieces > 1, "{}", kernel.name);
@@ -181,7 +188,8 @@ mod tests {
         let caches = Caches { l1: 32 << 10, l2: 512 << 10 };
         let kernel = Kernel::all().next().unwrap();
         let pieces = |rows, cols, threads| {
-            let blocks = Blocks::new(kernel, Shape { rows, cols, depth: 1000 }, threads, &caches);
+            let blocks =
+                Blocks::new(kernel, Shape { rows, cols, depth: 1000 }, Order::DepthContiguous, threads, &caches);
             (blocks.rows.pieces > 1, blocks.cols.pieces > 1)
         };
         assert_eq!(pieces(100, 4000, 1), (false, true));

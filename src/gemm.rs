@@ -79,7 +79,7 @@ impl<'a> Product<'a> {
             rhs,
             finish,
             depth: shape.depth,
-            blocks: Blocks::new(kernel, shape, threads, Caches::get()),
+            blocks: Blocks::new(kernel, shape, rhs.order, threads, Caches::get()),
             threads,
             rhs_encoding,
             rhs_offset: rhs.offset.wrapping_sub(rhs.encoding.shift_to(rhs_encoding)),

@@ -116,7 +116,8 @@ macro_rules! cpu_has {
 macro_rules! kernel {
     (
         name: $name:literal, features: [$($feature:tt),*],
-        groups: $groups:ident, rows: $rows:literal, width: $width:literal, tile: $tile:expr $(,)?
+        groups: $groups:ident, rows: $rows:literal, width: $width:literal,
+        tile: $tile:expr, shuffle: $($shuffle:ident)::+ $(,)?
     ) => {
         pub(crate) static KERNEL: $crate::kernel::Kernel = {
             use $crate::kernel::{self, Kernel, Tile};
@@ -133,7 +134,16 @@ macro_rules! kernel {
             }
             $(#[target_feature(enable = $feature)])*
             fn pack_rhs(src: &Operand, to: Encoding, first: usize, panels: &mut [u8]) {
-                pack::pack_rhs::<$width, { GROUPS.len() }>(src, to, first, panels)
+                // Closures have the features of the function around them.
+                let shuffle = pack::Shuffle {
+                    transpose: |lines: [&_; _], flip, to: &mut [_], pitch| {
+                        $($shuffle)::+::transpose(lines, flip, to, pitch)
+                    },
+                    interleave: |depths: [&_; _], flip, to: &mut [_]| {
+                        $($shuffle)::+::interleave(depths, flip, to)
+                    },
+                };
+                pack::pack_rhs::<$width, { GROUPS.len() }>(src, to, first, panels, shuffle)
             }
             $(#[target_feature(enable = $feature)])*
             fn sum_line(line: &[u8], encoding: Encoding) -> i32 {
@@ -206,7 +216,8 @@ macro_rules! vector_tile {
             for (g, b) in rhs[..whole].iter().enumerate() {
                 let b: [Vector; VECTORS] = std::array::from_fn(|v| load(&b[v]));
                 for (c, a) in c.iter_mut().zip(&lhs) {
-                    let a = spread(a[g]);
+                    // SAFETY: every line was cut to `whole` groups.
+                    let a = spread(unsafe { *a.get_unchecked(g) });
                     for (c, &b) in c.iter_mut().zip(&b) {
                         *c = dot::<SIGNED>(*c, a, b);
                     }
@@ -242,6 +253,10 @@ mod avx512vnni;
 #[cfg(target_arch = "x86_64")]
 mod avxvnni;
 mod scalar;
+#[cfg(target_arch = "x86_64")]
+mod shuffle_pairs;
+#[cfg(target_arch = "x86_64")]
+mod shuffle_quads;
 #[cfg(target_arch = "x86_64")]
 mod vector256;
 #[cfg(target_arch = "x86_64")]

@@ -68,82 +68,159 @@ pub(crate) fn groups<const W: usize, const G: usize>(panel: &[u8]) -> &[[[u8; G]
     panel.as_chunks().0.as_chunks().0
 }
 
+/// Lines that are transposed together, and bytes of each.
+pub(crate) const LINES: usize = 8;
+pub(crate) const STRETCH: usize = 32;
+
+/// Lines that are interleaved together.
+pub(crate) const CHUNK: usize = 16;
+
+/// Where lines run contiguously, the source is read in patches of so many depths: each is fetched once, with its memory
+/// pages, and then interleaved strip by strip. A strip is a cache line of each depth.
+const PATCH: usize = 32;
+const STRIP: usize = 64;
+
+/// The two inner loops of packing an RHS, in groups of `G` bytes, which instruction sets have shuffles for. Both flip
+/// every byte.
+pub(crate) struct Shuffle<T, I> {
+    /// Writes the groups of 8 lines over a stretch of depth: those at one depth together, and so many from one depth to the
+    /// next.
+    pub transpose: T,
+    /// Writes one group of 16 lines, given as `G` depths of each.
+    pub interleave: I,
+}
+
 #[inline(always)]
-pub(crate) fn pack_rhs<const W: usize, const G: usize>(src: &Operand, to: Encoding, first: usize, panels: &mut [u8]) {
-    let panel_len = W * src.depth.next_multiple_of(G);
+pub(crate) fn pack_rhs<const W: usize, const G: usize>(
+    src: &Operand,
+    to: Encoding,
+    first: usize,
+    panels: &mut [u8],
+    shuffle: Shuffle<
+        impl Fn([&[u8; STRETCH]; LINES], u8, &mut [[u8; G]], usize),
+        impl Fn([&[u8; CHUNK]; G], u8, &mut [[u8; G]]),
+    >,
+) {
+    let panel_len = W * src.depth.div_ceil(G);
     if panel_len == 0 {
         return;
     }
+    let panels: &mut [[u8; G]] = panels.as_chunks_mut().0;
     let flip = src.encoding.flip_to(to);
     match src.order {
         Order::DepthContiguous => {
             for (i, panel) in panels.chunks_exact_mut(panel_len).enumerate() {
-                gather_lines::<W, G>(src, flip, first + i * W, panel);
+                gather_lines::<W, G>(src, flip, first + i * W, panel, &shuffle.transpose);
             }
         }
-        Order::LineContiguous => interleave_depths::<W, G>(src, flip, first, panel_len, panels),
-    }
-}
-
-/// Lines that are transposed together.
-const BLOCK: usize = 8;
-
-/// Packs one panel of lines whose depth is contiguous, by transposing blocks of 8 lines × 8 groups.
-#[inline(always)]
-fn gather_lines<const W: usize, const G: usize>(src: &Operand, flip: u8, first: usize, panel: &mut [u8]) {
-    let panel: &mut [[[u8; G]; W]] = panel.as_chunks_mut().0.as_chunks_mut().0;
-    for left in (0..W).step_by(BLOCK) {
-        let there = (W - left).min(BLOCK).min(src.lines.saturating_sub(first + left));
-        let lines: [&[u8]; BLOCK] = from_fn(|i| if i < there { src.run(first + left + i) } else { &[] });
-        let blocks = if there == BLOCK { src.depth / (G * BLOCK) } else { 0 };
-        let blocked = lines.map(|line| line.as_chunks::<G>().0.as_chunks::<BLOCK>().0);
-        let (whole, rest) = panel.split_at_mut(blocks * BLOCK);
-        for (b, groups) in whole.as_chunks_mut::<BLOCK>().0.iter_mut().enumerate() {
-            let block: [&[[u8; G]; BLOCK]; BLOCK] = from_fn(|i| &blocked[i][b]);
-            for (g, group) in groups.iter_mut().enumerate() {
-                group[left..left + BLOCK].copy_from_slice(&block.map(|line| line[g].map(|x| x ^ flip)));
-            }
-        }
-        for (g, group) in (blocks * BLOCK..).zip(rest) {
-            for (to, line) in group[left..].iter_mut().zip(lines) {
-                let bytes = &line[(g * G).min(line.len())..((g + 1) * G).min(line.len())];
-                *to = from_fn(|x| bytes.get(x).map_or(0, |b| b ^ flip));
+        Order::LineContiguous => {
+            let strip = (STRIP / W).max(1);
+            for patch in (0..src.depth).step_by(PATCH) {
+                let depths = patch..src.depth.min(patch + PATCH);
+                for (i, panels) in panels.chunks_mut(panel_len * strip).enumerate() {
+                    let first = first + i * strip * W;
+                    for g in depths.start / G..depths.end.div_ceil(G) {
+                        for (i, panel) in panels.chunks_exact_mut(panel_len).enumerate() {
+                            let group = &mut panel[g * W..][..W];
+                            gather_depths::<G>(src, flip, g, first + i * W, group, &shuffle.interleave);
+                        }
+                    }
+                }
             }
         }
     }
 }
 
-/// Packs panels of lines that are contiguous at each depth, all panels at once, so that the source is read in long runs.
+/// Packs one panel of lines whose depth is contiguous, in blocks of 8 lines × 32 bytes.
 #[inline(always)]
-fn interleave_depths<const W: usize, const G: usize>(
+fn gather_lines<const W: usize, const G: usize>(
     src: &Operand,
     flip: u8,
     first: usize,
-    panel_len: usize,
-    panels: &mut [u8],
+    panel: &mut [[u8; G]],
+    transpose: &impl Fn([&[u8; STRETCH]; LINES], u8, &mut [[u8; G]], usize),
 ) {
-    for g in 0..src.depth.div_ceil(G) {
-        let depths: [&[u8]; G] = from_fn(|x| match g * G + x {
-            depth if depth < src.depth => &src.run(depth)[first..],
-            _ => &[],
-        });
-        let whole_group = (g + 1) * G <= src.depth;
-        for (i, panel) in panels.chunks_exact_mut(panel_len).enumerate() {
-            let group: &mut [[u8; G]; W] = &mut panel.as_chunks_mut().0.as_chunks_mut().0[g];
-            let there = W.min(src.lines - first - i * W);
-            if whole_group && there == W {
-                let runs: [&[u8; W]; G] = depths.map(|run| run[i * W..][..W].try_into().expect("W bytes"));
-                for (w, to) in group.iter_mut().enumerate() {
-                    *to = runs.map(|run| run[w] ^ flip);
-                }
-            } else {
-                for (w, to) in group.iter_mut().enumerate() {
-                    *to = depths.map(|run| match run.get(i * W + w) {
-                        Some(b) if w < there => b ^ flip,
-                        _ => 0,
-                    });
-                }
+    for left in (0..W).step_by(LINES) {
+        let there = LINES.min(src.lines.saturating_sub(first + left));
+        let lines: [&[u8]; LINES] = from_fn(|i| if i < there { src.run(first + left + i) } else { &[] });
+        for (stretch, groups) in panel.chunks_mut(W * STRETCH / G).enumerate() {
+            let from = stretch * STRETCH;
+            let groups = &mut groups[left..];
+            if there == LINES && left + LINES <= W && from + STRETCH <= src.depth {
+                let block = lines.map(|line| line[from..].first_chunk().expect("a whole block"));
+                transpose(block, flip, groups, W);
+                continue;
             }
+            // What is not there turns to zero when it is flipped.
+            let mut block = [[flip; STRETCH]; LINES];
+            for (to, line) in block.iter_mut().zip(&lines[..there]) {
+                let rest = &line[from..line.len().min(from + STRETCH)];
+                to[..rest.len()].copy_from_slice(rest);
+            }
+            let mut transposed = [[0; G]; STRETCH * LINES / 2];
+            transpose(block.each_ref(), flip, &mut transposed, LINES);
+            let len = LINES.min(W - left);
+            for (to, group) in groups.chunks_mut(W).zip(transposed.chunks_exact(LINES)) {
+                to[..len].copy_from_slice(&group[..len]);
+            }
+        }
+    }
+}
+
+/// Packs one group of one panel of lines that are contiguous at each depth, in chunks of 16 lines.
+#[inline(always)]
+fn gather_depths<const G: usize>(
+    src: &Operand,
+    flip: u8,
+    group: usize,
+    first: usize,
+    to: &mut [[u8; G]],
+    interleave: &impl Fn([&[u8; CHUNK]; G], u8, &mut [[u8; G]]),
+) {
+    let depths: [&[u8]; G] = from_fn(|x| match group * G + x {
+        depth if depth < src.depth => &src.run(depth)[first..],
+        _ => &[],
+    });
+    for (i, to) in to.chunks_mut(CHUNK).enumerate() {
+        let whole = depths.map(|depth| depth.get(i * CHUNK..).and_then(|depth| depth.first_chunk()));
+        if to.len() == CHUNK && whole.iter().all(Option::is_some) {
+            interleave(whole.map(|chunk| chunk.expect("checked")), flip, to);
+            continue;
+        }
+        // What is not there turns to zero when it is flipped.
+        let mut chunks = [[flip; CHUNK]; G];
+        for (to, depth) in chunks.iter_mut().zip(depths) {
+            let rest = &depth[(i * CHUNK).min(depth.len())..((i + 1) * CHUNK).min(depth.len())];
+            to[..rest.len()].copy_from_slice(rest);
+        }
+        let mut interleaved = [[0; G]; CHUNK];
+        interleave(chunks.each_ref(), flip, &mut interleaved);
+        to.copy_from_slice(&interleaved[..to.len()]);
+    }
+}
+
+/// The inner loops for instruction sets without shuffles of their own.
+pub(crate) mod portable {
+    use super::{CHUNK, LINES, STRETCH};
+
+    #[inline(always)]
+    pub(crate) fn transpose<const G: usize>(
+        lines: [&[u8; STRETCH]; LINES],
+        flip: u8,
+        to: &mut [[u8; G]],
+        pitch: usize,
+    ) {
+        for (i, line) in lines.iter().enumerate() {
+            for (to, group) in to.chunks_mut(pitch).zip(line.as_chunks::<G>().0) {
+                to[i] = group.map(|x| x ^ flip);
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn interleave<const G: usize>(depths: [&[u8; CHUNK]; G], flip: u8, to: &mut [[u8; G]]) {
+        for (i, to) in to.iter_mut().take(CHUNK).enumerate() {
+            *to = depths.map(|depth| depth[i] ^ flip);
         }
     }
 }
@@ -157,8 +234,8 @@ pub(crate) fn pack_lhs<const WIDENED: bool>(src: &Operand, first: usize, pitch: 
             }
         }
         Order::LineContiguous => {
-            for (i, to) in to.chunks_mut(pitch * BLOCK).enumerate() {
-                transpose_lines::<WIDENED>(src, first + i * BLOCK, pitch, to);
+            for (i, to) in to.chunks_mut(pitch * LINES).enumerate() {
+                transpose_lines::<WIDENED>(src, first + i * LINES, pitch, to);
             }
         }
     }
@@ -183,26 +260,26 @@ fn write_line<const WIDENED: bool>(line: &[u8], encoding: Encoding, to: &mut [u8
 #[inline(always)]
 fn transpose_lines<const WIDENED: bool>(src: &Operand, first: usize, pitch: usize, to: &mut [u8]) {
     /// Depths transposed before they are written, so that a line is written in long runs.
-    const STRIP: usize = 64;
+    const RUN: usize = 64;
     let size = if WIDENED { 2 } else { 1 };
-    let there = (to.len() / pitch).min(BLOCK);
-    let mut strip = [[0; STRIP]; BLOCK];
-    for from in (0..src.depth).step_by(STRIP) {
-        let depths = STRIP.min(src.depth - from);
-        for d in (0..depths).step_by(BLOCK) {
+    let there = (to.len() / pitch).min(LINES);
+    let mut strip = [[0; RUN]; LINES];
+    for from in (0..src.depth).step_by(RUN) {
+        let depths = RUN.min(src.depth - from);
+        for d in (0..depths).step_by(LINES) {
             let block = from_fn(|x| {
-                let mut eight = [0; BLOCK];
+                let mut eight = [0; LINES];
                 if d + x < depths {
                     let run = &src.run(from + d + x)[first..];
                     match run.first_chunk() {
-                        Some(whole) if there == BLOCK => eight = *whole,
+                        Some(whole) if there == LINES => eight = *whole,
                         _ => eight[..there].copy_from_slice(&run[..there]),
                     }
                 }
                 u64::from_le_bytes(eight)
             });
             for (line, bytes) in strip.iter_mut().zip(transposed(block)) {
-                line[d..d + BLOCK].copy_from_slice(&bytes.to_le_bytes());
+                line[d..d + LINES].copy_from_slice(&bytes.to_le_bytes());
             }
         }
         let last = from + depths == src.depth;

@@ -1,11 +1,12 @@
 //! AVX-512 VNNI: `vpdpbusd` multiplies unsigned by signed bytes, four at a time, without saturating.
 
+use super::shuffle_quads;
 use super::vector512::{Vector, spread, store, zero};
 use std::arch::x86_64::*;
 
 kernel! {
     name: "avx512vnni", features: ["avx512f", "avx512bw", "avx512vl", "avx512vnni"],
-    groups: Quads, rows: 6, width: 64, tile: tile,
+    groups: Quads, rows: 6, width: 64, tile: tile, shuffle: shuffle_quads,
 }
 
 // 6 × 64 accumulators: 24 registers, 4 for the panel, 1 for a line.

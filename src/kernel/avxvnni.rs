@@ -1,9 +1,10 @@
 //! AVX-VNNI: `vpdpbusd` in its VEX form, on 256 bits, for processors without AVX-512.
 
+use super::shuffle_quads;
 use super::vector256::{Vector, spread, store, zero};
 use std::arch::x86_64::*;
 
-kernel! { name: "avxvnni", features: ["avx2", "avxvnni"], groups: Quads, rows: 6, width: 16, tile: tile }
+kernel! { name: "avxvnni", features: ["avx2", "avxvnni"], groups: Quads, rows: 6, width: 16, tile: tile, shuffle: shuffle_quads }
 
 // 6 × 16 accumulators: 12 registers, 2 for the panel, 1 for a line.
 vector_tile! {

@@ -3,7 +3,10 @@
 use super::Tile;
 use crate::pack::groups;
 
-kernel! { name: "scalar", features: [], groups: Pairs, rows: 4, width: 8, tile: tile::<8> }
+kernel! {
+    name: "scalar", features: [], groups: Pairs, rows: 4, width: 8,
+    tile: tile::<8>, shuffle: crate::pack::portable,
+}
 
 pub(super) fn tile<const W: usize>(tile: &Tile, acc: &mut [i32]) {
     let acc = &mut acc.as_chunks_mut::<W>().0[..tile.lhs.len()];

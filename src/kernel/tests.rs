@@ -15,14 +15,20 @@ mod odd {
     pub(super) mod pairs_3x5 {
         kernel! {
             name: "odd-pairs-3x5", features: [], groups: Pairs, rows: 3, width: 5,
-            tile: crate::kernel::scalar::tile::<5>,
+            tile: crate::kernel::scalar::tile::<5>, shuffle: crate::pack::portable,
         }
     }
     pub(super) mod quads_2x7 {
-        kernel! { name: "odd-quads-2x7", features: [], groups: Quads, rows: 2, width: 7, tile: super::quads::<7> }
+        kernel! {
+            name: "odd-quads-2x7", features: [], groups: Quads, rows: 2, width: 7,
+            tile: super::quads::<7>, shuffle: crate::pack::portable,
+        }
     }
     pub(super) mod quads_5x24 {
-        kernel! { name: "odd-quads-5x24", features: [], groups: Quads, rows: 5, width: 24, tile: super::quads::<24> }
+        kernel! {
+            name: "odd-quads-5x24", features: [], groups: Quads, rows: 5, width: 24,
+            tile: super::quads::<24>, shuffle: crate::pack::portable,
+        }
     }
 
     /// What the dot-product instructions do, one number at a time.

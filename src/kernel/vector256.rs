@@ -27,3 +27,26 @@ pub(super) fn store(to: &mut [i32; 8], value: Vector, fresh: bool) {
         _mm256_storeu_si256(to, value);
     }
 }
+
+/// Bytes, flipped.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn load(bytes: &[u8; 32], flip: u8) -> Vector {
+    // SAFETY: the reference covers the 32 bytes read.
+    let bytes = unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) };
+    _mm256_xor_si256(bytes, _mm256_set1_epi8(flip as i8))
+}
+
+/// In each half of the vectors, the 4 × 4 matrix of 32-bit numbers, transposed.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn transposed([a, b, c, d]: [Vector; 4]) -> [Vector; 4] {
+    let (ab, cd) = (_mm256_unpacklo_epi32(a, b), _mm256_unpacklo_epi32(c, d));
+    let (ab_high, cd_high) = (_mm256_unpackhi_epi32(a, b), _mm256_unpackhi_epi32(c, d));
+    [
+        _mm256_unpacklo_epi64(ab, cd),
+        _mm256_unpackhi_epi64(ab, cd),
+        _mm256_unpacklo_epi64(ab_high, cd_high),
+        _mm256_unpackhi_epi64(ab_high, cd_high),
+    ]
+}

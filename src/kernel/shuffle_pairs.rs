@@ -1,0 +1,45 @@
+//! Packing groups of two bytes, with vectors.
+
+use super::vector256::{load, transposed};
+use crate::pack::{CHUNK, LINES, STRETCH};
+use std::arch::x86_64::*;
+
+/// Writes the 16 groups of 8 lines at 16 depths, `pitch` groups from one depth to the next.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn transpose(lines: [&[u8; STRETCH]; LINES], flip: u8, to: &mut [[u8; 2]], pitch: usize) {
+    let [a, b, c, d, e, f, g, h] = lines.map(|line| load(line, flip));
+    let low = [(a, b), (c, d), (e, f), (g, h)].map(|(x, y)| _mm256_unpacklo_epi16(x, y));
+    let high = [(a, b), (c, d), (e, f), (g, h)].map(|(x, y)| _mm256_unpackhi_epi16(x, y));
+    let (near, far) = to.split_at_mut(8 * pitch);
+    let groups = [transposed(low), transposed(high)];
+    for (i, group) in groups.as_flattened().iter().enumerate() {
+        store(near[i * pitch..].as_flattened_mut(), _mm256_castsi256_si128(*group));
+        store(far[i * pitch..].as_flattened_mut(), _mm256_extracti128_si256::<1>(*group));
+    }
+}
+
+/// Writes the groups of 16 lines at one depth.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn interleave(depths: [&[u8; CHUNK]; 2], flip: u8, to: &mut [[u8; 2]]) {
+    let [a, b] = depths.map(|depth| load_half(depth, flip));
+    store(to.as_flattened_mut(), _mm_unpacklo_epi8(a, b));
+    store(to[8..].as_flattened_mut(), _mm_unpackhi_epi8(a, b));
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn load_half(bytes: &[u8; CHUNK], flip: u8) -> __m128i {
+    // SAFETY: the reference covers the 16 bytes read.
+    let bytes = unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) };
+    _mm_xor_si128(bytes, _mm_set1_epi8(flip as i8))
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn store(to: &mut [u8], value: __m128i) {
+    let to: &mut [u8; 16] = to.first_chunk_mut().expect("room for 16 bytes");
+    // SAFETY: the reference covers the 16 bytes written.
+    unsafe { _mm_storeu_si128(to.as_mut_ptr().cast(), value) }
+}
