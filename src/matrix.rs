@@ -143,7 +143,7 @@ pub struct Output<'a, T> {
     lifetime: PhantomData<&'a mut [T]>,
 }
 
-// SAFETY: threads share an output only to call `row`, whose callers keep their parts apart.
+// SAFETY: threads share an output only to call `block`, whose callers keep their parts apart.
 unsafe impl<T: Send> Sync for Output<'_, T> {}
 
 impl<'a, T> Output<'a, T> {
@@ -171,16 +171,17 @@ impl<'a, T> Output<'a, T> {
         view
     }
 
-    /// The elements `cols` of `row`.
+    /// The elements `cols` of each of `rows`.
     ///
     /// # Safety
     /// No other part of the same elements is alive.
     #[inline(always)]
-    #[expect(clippy::mut_from_ref, reason = "threads write disjoint parts of one output")]
-    pub(crate) unsafe fn row(&self, row: usize, cols: Range<usize>) -> &mut [T] {
-        assert!(row < self.rows && cols.start <= cols.end && cols.end <= self.cols);
-        // SAFETY: within a row, which is writable by the promise made to `from_raw`; disjoint by this function's.
-        unsafe { std::slice::from_raw_parts_mut(self.data.add(row * self.stride + cols.start), cols.len()) }
+    pub(crate) unsafe fn block(&self, rows: Range<usize>, cols: Range<usize>) -> impl Iterator<Item = &mut [T]> {
+        assert!(rows.end <= self.rows && cols.start <= cols.end && cols.end <= self.cols);
+        rows.map(move |row| {
+            // SAFETY: within a row, which is writable by the promise made to `from_raw`; disjoint by this function's.
+            unsafe { std::slice::from_raw_parts_mut(self.data.add(row * self.stride + cols.start), cols.len()) }
+        })
     }
 
     /// Where the view's bytes lie.

@@ -55,21 +55,14 @@ impl Store<'_> {
     /// # Safety
     /// Nobody else uses this part of the result.
     #[inline(always)]
-    unsafe fn write(&self, row: usize, cols: Range<usize>, acc: &[i32]) {
+    unsafe fn write<const W: usize>(&self, region: &Region, acc: &[i32]) {
+        let (rows, cols) = (region.rows.clone(), region.cols.clone());
         // SAFETY: this function's own promise, for each.
         unsafe {
             match self {
-                Store::I32(out) => out.row(row, cols.clone()).copy_from_slice(&acc[..cols.len()]),
-                Store::U8(out) => {
-                    for (to, &x) in out.row(row, cols).iter_mut().zip(acc) {
-                        *to = to_u8(x);
-                    }
-                }
-                Store::F32(out, scale) => {
-                    for (to, &x) in out.row(row, cols).iter_mut().zip(acc) {
-                        *to = x as f32 * scale;
-                    }
-                }
+                Store::I32(out) => each::<W, _>(out.block(rows, cols), acc, |x| x),
+                Store::U8(out) => each::<W, _>(out.block(rows, cols), acc, to_u8),
+                Store::F32(out, scale) => each::<W, _>(out.block(rows, cols), acc, |x| x as f32 * scale),
             }
         }
     }
@@ -117,29 +110,36 @@ pub(crate) type FinishFn = unsafe fn(finish: &Finish, region: &Region, acc: &mut
 /// Nobody else uses this part of the result.
 #[inline(always)]
 pub(crate) unsafe fn finish<const W: usize>(finish: &Finish, region: &Region, acc: &mut [i32]) {
-    let cols = region.cols.clone();
-    // Whole vectors only: what lies beyond the columns is computed, but not stored.
-    let lanes = cols.len().next_multiple_of(8).min(W);
-    let col_terms = &region.col_terms[..lanes];
-    for (i, (row, acc)) in region.rows.clone().zip(acc.as_chunks_mut::<W>().0).enumerate() {
-        let acc = &mut acc[..lanes];
+    add_terms::<W>(region, acc);
+    if let ([Stage::QuantizeDown(stage)], Store::U8(out)) = (finish.stages, &finish.store) {
+        // EightBitIntGemm's pipeline, in one go.
+        let stage = *stage;
+        // SAFETY: this function's own promise.
+        let to = unsafe { out.block(region.rows.clone(), region.cols.clone()) };
+        return each::<W, _>(to, acc, |x| to_u8(stage.of(x)));
+    }
+    let lanes = region.cols.len();
+    for acc in acc.as_chunks_mut::<W>().0.iter_mut().take(region.rows.len()) {
+        finish.stages.iter().for_each(|stage| stage.apply(&mut acc[..lanes]));
+    }
+    // SAFETY: this function's own promise.
+    unsafe { finish.store.write::<W>(region, acc) }
+}
+
+#[inline(always)]
+fn add_terms<const W: usize>(region: &Region, acc: &mut [i32]) {
+    let col_terms: &[i32; W] = region.col_terms.first_chunk().expect("a term for each line of the panel");
+    for (i, acc) in acc.as_chunks_mut::<W>().0.iter_mut().take(region.rows.len()).enumerate() {
         let row_term = region.row_terms.get(i).copied().unwrap_or(0);
-        let terms = col_terms.iter().map(|term| term.wrapping_add(row_term));
-        match (finish.stages, &finish.store) {
-            // EightBitIntGemm's pipeline, without a detour through memory.
-            ([Stage::QuantizeDown(stage)], Store::U8(out)) => {
-                // SAFETY: this function's own promise.
-                let to = unsafe { out.row(row, cols.clone()) };
-                for ((to, x), term) in to.iter_mut().zip(&*acc).zip(terms) {
-                    *to = to_u8(stage.of(x.wrapping_add(term)));
-                }
-            }
-            (stages, store) => {
-                acc.iter_mut().zip(terms).for_each(|(x, term)| *x = x.wrapping_add(term));
-                stages.iter().for_each(|stage| stage.apply(acc));
-                // SAFETY: this function's own promise.
-                unsafe { store.write(row, cols.clone(), acc) }
-            }
-        }
+        (0..W).for_each(|j| acc[j] = acc[j].wrapping_add(col_terms[j]).wrapping_add(row_term));
+    }
+}
+
+/// Writes `of` each accumulator to its place. A loop over slices becomes vectors; one over arrays is unrolled first, and
+/// then seldom does.
+#[inline(always)]
+fn each<'a, const W: usize, T: 'a>(rows: impl Iterator<Item = &'a mut [T]>, acc: &[i32], of: impl Fn(i32) -> T) {
+    for (to, acc) in rows.zip(acc.as_chunks::<W>().0) {
+        to.iter_mut().zip(acc).for_each(|(to, &x)| *to = of(x));
     }
 }
