@@ -4,7 +4,7 @@
 //! holds one knows that the processor runs it: that is the whole safety argument for calling its functions.
 
 use crate::error::Error;
-use crate::matrix::Encoding;
+use crate::matrix::{Encoding, Operand};
 use crate::output::FinishFn;
 use crate::pack::{Groups, PackLhsFn, PackRhsFn, SumLineFn};
 use once_cell::sync::Lazy;
@@ -85,6 +85,15 @@ impl Kernel {
             }
         });
         *CHOSEN
+    }
+
+    /// Packs a whole RHS into panels, as a product with an LHS of this encoding would: for benches.
+    #[doc(hidden)]
+    pub fn pack_whole(&self, rhs: &Operand, lhs: Encoding, panels: &mut Vec<u8>) {
+        let padded = |len: usize, unit: usize| len.next_multiple_of(unit);
+        panels.resize(padded(rhs.lines, self.width) * padded(rhs.depth, self.groups.len()), 0);
+        // SAFETY: whoever has a kernel has a CPU that runs it.
+        unsafe { (self.pack_rhs)(rhs, self.groups.rhs_encoding(lhs), 0, panels) }
     }
 
     fn named(name: &'static str) -> Result<&'static Kernel, Error> {

@@ -75,11 +75,6 @@ pub(crate) const STRETCH: usize = 32;
 /// Lines that are interleaved together.
 pub(crate) const CHUNK: usize = 16;
 
-/// Where lines run contiguously, the source is read in patches of so many depths: each is fetched once, with its memory
-/// pages, and then interleaved strip by strip. A strip is a cache line of each depth.
-const PATCH: usize = 32;
-const STRIP: usize = 64;
-
 /// The two inner loops of packing an RHS, in groups of `G` bytes, which instruction sets have shuffles for. Both flip
 /// every byte.
 pub(crate) struct Shuffle<T, I> {
@@ -114,18 +109,8 @@ pub(crate) fn pack_rhs<const W: usize, const G: usize>(
             }
         }
         Order::LineContiguous => {
-            let strip = (STRIP / W).max(1);
-            for patch in (0..src.depth).step_by(PATCH) {
-                let depths = patch..src.depth.min(patch + PATCH);
-                for (i, panels) in panels.chunks_mut(panel_len * strip).enumerate() {
-                    let first = first + i * strip * W;
-                    for g in depths.start / G..depths.end.div_ceil(G) {
-                        for (i, panel) in panels.chunks_exact_mut(panel_len).enumerate() {
-                            let group = &mut panel[g * W..][..W];
-                            gather_depths::<G>(src, flip, g, first + i * W, group, &shuffle.interleave);
-                        }
-                    }
-                }
+            for (i, panels) in panels.chunks_mut(panel_len * (RUN / W)).enumerate() {
+                gather_runs::<W, G>(src, flip, first + i * (RUN / W) * W, panel_len, panels, &shuffle.interleave);
             }
         }
     }
@@ -167,35 +152,58 @@ fn gather_lines<const W: usize, const G: usize>(
     }
 }
 
-/// Packs one group of one panel of lines that are contiguous at each depth, in chunks of 16 lines.
+/// Lines and depths of a source, contiguous at each depth, that are copied to be packed from the copy: so the source is
+/// read in long runs, and no stride makes its depths compete for places in the caches.
+const RUN: usize = 1024;
+const DEPTHS: usize = 16;
+
+/// Packs panels of lines that are contiguous at each depth.
 #[inline(always)]
-fn gather_depths<const G: usize>(
+fn gather_runs<const W: usize, const G: usize>(
     src: &Operand,
     flip: u8,
-    group: usize,
     first: usize,
+    panel_len: usize,
+    panels: &mut [[u8; G]],
+    interleave: &impl Fn([&[u8; CHUNK]; G], u8, &mut [[u8; G]]),
+) {
+    let lines = RUN.min(src.lines - first);
+    // What is not there turns to zero when it is flipped.
+    let mut patch = [[flip; RUN]; DEPTHS];
+    for from in (0..src.depth).step_by(DEPTHS) {
+        for (x, copy) in patch.iter_mut().enumerate() {
+            if from + x < src.depth {
+                copy[..lines].copy_from_slice(&src.run(from + x)[first..][..lines]);
+            } else {
+                copy.fill(flip);
+            }
+        }
+        for (i, panel) in panels.chunks_exact_mut(panel_len).enumerate() {
+            let groups = panel.chunks_exact_mut(W).skip(from / G);
+            for (depths, group) in patch.as_chunks::<G>().0.iter().zip(groups) {
+                gather_group::<G>(depths.each_ref().map(|depth| &depth[i * W..]), flip, group, interleave);
+            }
+        }
+    }
+}
+
+/// Packs one group of one panel, given at each depth, in chunks of 16 lines.
+#[inline(always)]
+fn gather_group<const G: usize>(
+    depths: [&[u8]; G],
+    flip: u8,
     to: &mut [[u8; G]],
     interleave: &impl Fn([&[u8; CHUNK]; G], u8, &mut [[u8; G]]),
 ) {
-    let depths: [&[u8]; G] = from_fn(|x| match group * G + x {
-        depth if depth < src.depth => &src.run(depth)[first..],
-        _ => &[],
-    });
     for (i, to) in to.chunks_mut(CHUNK).enumerate() {
-        let whole = depths.map(|depth| depth.get(i * CHUNK..).and_then(|depth| depth.first_chunk()));
-        if to.len() == CHUNK && whole.iter().all(Option::is_some) {
-            interleave(whole.map(|chunk| chunk.expect("checked")), flip, to);
-            continue;
+        let chunks = depths.map(|depth| depth[i * CHUNK..].first_chunk());
+        if to.len() == CHUNK && chunks.iter().all(Option::is_some) {
+            interleave(chunks.map(|chunk| chunk.expect("checked")), flip, to);
+        } else {
+            for (w, to) in to.iter_mut().enumerate() {
+                *to = depths.map(|depth| depth[i * CHUNK + w] ^ flip);
+            }
         }
-        // What is not there turns to zero when it is flipped.
-        let mut chunks = [[flip; CHUNK]; G];
-        for (to, depth) in chunks.iter_mut().zip(depths) {
-            let rest = &depth[(i * CHUNK).min(depth.len())..((i + 1) * CHUNK).min(depth.len())];
-            to[..rest.len()].copy_from_slice(rest);
-        }
-        let mut interleaved = [[0; G]; CHUNK];
-        interleave(chunks.each_ref(), flip, &mut interleaved);
-        to.copy_from_slice(&interleaved[..to.len()]);
     }
 }
 
@@ -260,12 +268,12 @@ fn write_line<const WIDENED: bool>(line: &[u8], encoding: Encoding, to: &mut [u8
 #[inline(always)]
 fn transpose_lines<const WIDENED: bool>(src: &Operand, first: usize, pitch: usize, to: &mut [u8]) {
     /// Depths transposed before they are written, so that a line is written in long runs.
-    const RUN: usize = 64;
+    const STRIP: usize = 64;
     let size = if WIDENED { 2 } else { 1 };
     let there = (to.len() / pitch).min(LINES);
-    let mut strip = [[0; RUN]; LINES];
-    for from in (0..src.depth).step_by(RUN) {
-        let depths = RUN.min(src.depth - from);
+    let mut strip = [[0; STRIP]; LINES];
+    for from in (0..src.depth).step_by(STRIP) {
+        let depths = STRIP.min(src.depth - from);
         for d in (0..depths).step_by(LINES) {
             let block = from_fn(|x| {
                 let mut eight = [0; LINES];
