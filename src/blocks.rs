@@ -163,7 +163,7 @@ mod tests {
             for i in 0..cut.pieces {
                 let piece = cut.piece(i);
                 prop_assert_eq!(piece.start, next);
-                prop_assert!(piece.start % unit == 0 && piece.len() <= cut.longest());
+                prop_assert!(piece.start.is_multiple_of(unit) && piece.len() <= cut.longest());
                 prop_assert!(len == 0 || !piece.is_empty());
                 next = piece.end;
             }

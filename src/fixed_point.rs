@@ -23,7 +23,7 @@ mod tests {
     /// The definition, in exact arithmetic.
     fn nearest_away(x: i32, exponent: u32) -> i64 {
         let (x, half) = (i64::from(x), (1i64 << exponent) / 2);
-        (x.abs() + half >> exponent) * x.signum()
+        ((x.abs() + half) >> exponent) * x.signum()
     }
 
     #[test]

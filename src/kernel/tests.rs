@@ -124,7 +124,7 @@ fn product<T: Copy + PartialEq + std::fmt::Debug>(
     case: &Case,
     operands: (&Operand, &Operand),
     canary: T,
-    store: impl for<'a> Fn(Output<'a, T>) -> Store<'a>,
+    store: for<'a> fn(Output<'a, T>) -> Store<'a>,
     stages: &[Stage],
 ) -> Vec<T> {
     let (rows, cols, _) = case.shape;
@@ -137,6 +137,7 @@ fn product<T: Copy + PartialEq + std::fmt::Debug>(
     c.chunks(stride).flat_map(|row| &row[..cols]).copied().collect()
 }
 
+#[expect(clippy::redundant_closure, reason = "a variant's own name is not general enough over lifetimes")]
 fn check(contexts: &[Context], case: &Case) {
     let (rows, cols, depth) = case.shape;
     let lhs = case.lhs.data(rows, depth, case.seed, case.extreme);
@@ -161,7 +162,7 @@ fn check(contexts: &[Context], case: &Case) {
 fn scaled_down(x: i32, down: &QuantizeDown) -> u8 {
     let product = i64::from(x.wrapping_add(down.offset).wrapping_mul(down.multiplier));
     let half = 1i64 << down.shift >> 1;
-    ((product.abs() + half >> down.shift) * product.signum()).clamp(0, 255) as u8
+    (((product.abs() + half) >> down.shift) * product.signum()).clamp(0, 255) as u8
 }
 
 fn first_difference<T: Copy + PartialEq>(got: &[T], want: &[T]) -> Option<(usize, T, T)> {
