@@ -1,0 +1,39 @@
+# The tests of header and packages: header.* compile the header, packaging.* use libqgemm as strangers do.
+
+# The header, in programs, in every language that it is promised for.
+foreach(compiler gcc clang)
+    find_program(QGEMM_${compiler} ${compiler})
+    if(NOT QGEMM_${compiler})
+        message(STATUS "qgemm: the header is not tested with ${compiler}, which was not found")
+        continue()
+    endif()
+    foreach(standard c99 c11 c++11 c++20)
+        set(source example.c)
+        if(standard MATCHES "^c[+]")
+            set(source program.cc)
+        endif()
+        add_test(NAME header.${compiler}.${standard}
+            COMMAND "${QGEMM_${compiler}}" -std=${standard} -Wall -Wextra -pedantic -Werror -fsyntax-only
+                -I ../../include ${source}
+            WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}/consumer")
+    endforeach()
+endforeach()
+
+# They run what they install.
+if(CMAKE_CROSSCOMPILING OR NOT QGEMM_INSTALL)
+    return()
+endif()
+foreach(check exports versions components find_package moved_prefix destdir add_subdirectory fetch_content
+        pkg_config_shared pkg_config_static beside_other_rust)
+    add_test(NAME packaging.${check} COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/consumer/check.sh" ${check})
+    set_property(TEST packaging.${check} PROPERTY ENVIRONMENT
+        "QGEMM_BUILD_DIR=${qgemm_BINARY_DIR}"
+        "QGEMM_CONFIG=$<CONFIG>"
+        "QGEMM_SOURCE_DIR=${qgemm_SOURCE_DIR}/.."
+        "QGEMM_CARGO_TARGET_DIR=${QGEMM_CARGO_TARGET_DIR}"
+        "QGEMM_LIBDIR=${CMAKE_INSTALL_LIBDIR}"
+        "CMAKE=${CMAKE_COMMAND}"
+        "CMAKE_GENERATOR=${CMAKE_GENERATOR}"
+        "CC=${CMAKE_C_COMPILER}"
+        "CXX=${CMAKE_CXX_COMPILER}")
+endforeach()
