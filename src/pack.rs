@@ -109,8 +109,13 @@ pub(crate) fn pack_rhs<const W: usize, const G: usize>(
             }
         }
         Order::LineContiguous => {
+            // A small operand is spared the cost of a large copy.
+            if src.lines.next_multiple_of(W) <= SHORT_RUN {
+                return gather_runs::<W, G, SHORT_RUN>(src, flip, first, panel_len, panels, &shuffle.interleave);
+            }
+            let lines = RUN / W * W;
             for (i, panels) in panels.chunks_mut(panel_len * (RUN / W)).enumerate() {
-                gather_runs::<W, G>(src, flip, first + i * (RUN / W) * W, panel_len, panels, &shuffle.interleave);
+                gather_runs::<W, G, RUN>(src, flip, first + i * lines, panel_len, panels, &shuffle.interleave);
             }
         }
     }
@@ -155,11 +160,12 @@ fn gather_lines<const W: usize, const G: usize>(
 /// Lines and depths of a source, contiguous at each depth, that are copied to be packed from the copy: so the source is
 /// read in long runs, and no stride makes its depths compete for places in the caches.
 const RUN: usize = 1024;
+const SHORT_RUN: usize = 64;
 const DEPTHS: usize = 16;
 
 /// Packs panels of lines that are contiguous at each depth.
 #[inline(always)]
-fn gather_runs<const W: usize, const G: usize>(
+fn gather_runs<const W: usize, const G: usize, const RUN: usize>(
     src: &Operand,
     flip: u8,
     first: usize,
