@@ -89,12 +89,16 @@ install_tools() {
 # builds carry a debugger that is of no use here. apt checks the signatures, with
 # package lists of its own, kept apart from the host's.
 build_cache() {
-  local b=$work/build d key=/usr/share/keyrings/debian-archive-keyring.gpg
+  local b=$work/build d mirror key=/usr/share/keyrings/debian-archive-keyring.gpg
+  # The mirror that this machine's apt uses.
+  # shellcheck disable=SC2016 # apt expands them
+  mirror=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 'Created-By: Packages' |
+    sed -n 's, bookworm$,,p' | head -n 1)
+  [ -n "$mirror" ] || { echo "no mirror of Debian 12 among apt's sources"; return 1; }
   mkdir -p "$b"/{lists/partial,cache/archives/partial,src,root}
   cat >"$b/sources.list" <<END
-deb [arch=amd64 signed-by=$key] http://deb.debian.org/debian bookworm main
-deb [arch=amd64 signed-by=$key] http://deb.debian.org/debian-security bookworm-security main
-deb-src [signed-by=$key] http://deb.debian.org/debian trixie main
+deb [arch=amd64 signed-by=$key] $mirror bookworm main
+deb-src [signed-by=$key] $mirror trixie main
 END
   local apt=(-q -o "Dir::Etc::SourceList=$b/sources.list" -o Dir::Etc::SourceParts=-
     -o "Dir::State::Lists=$b/lists" -o "Dir::Cache=$b/cache" -o APT::Sandbox::User=root)

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Tests the kernels that this processor does not run, on an emulated one that does: the property tests of the kernels, and
+# the GoogLeNet layer through the C interface. Takes some minutes; the first time a few more, for the emulator is built.
+# Usage: emulated.sh, after `cargo test` has built the programs.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+programs=target/capi/capi-tests/programs
+
+missing=()
+for isa in avx512vnni avx512bw avxvnni; do
+  QGEMM_ISA=$isa "$programs/googlenet" >/dev/null 2>&1 || missing+=("$isa")
+done
+if [ "$(uname -m)" != x86_64 ] || [ ${#missing[@]} -eq 0 ]; then
+  echo "emulated: this processor runs all kernels that can be emulated"
+  exit
+fi
+
+unit_tests=$(cargo test --locked --lib --no-run --message-format=json 2>/dev/null |
+  sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | tail -n 1)
+test -x "$unit_tests"
+layer="for isa in ${missing[*]}; do QGEMM_ISA=\$isa googlenet 1 /t/googlenet_conv || exit 1; done"
+status=0
+bash capi-tests/bochs.sh --timeout 1500 "$unit_tests" "$programs/googlenet" capi-tests/data/googlenet_conv -- \
+  sh -c "$layer; PROPTEST_CASES=16 ./$(basename "$unit_tests") every_kernel_agrees" || status=$?
+if [ $status -eq 125 ]; then
+  echo "emulated: NOT TESTED: ${missing[*]}: there is no emulator to be had"
+  exit
+fi
+exit $status
