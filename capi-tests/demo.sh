@@ -8,4 +8,4 @@ cd "$(dirname "$0")/.."
 need cmake make gcc g++ libc6-dev
 cmake -S . -B target/demo -DCMAKE_BUILD_TYPE=Release >/dev/null
 cmake --build target/demo --target googlenet
-target/demo/capi-tests/programs/googlenet "$@"
+target/demo/cmake/capi-tests/programs/googlenet "$@"

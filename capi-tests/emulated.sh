@@ -4,7 +4,7 @@
 # Usage: emulated.sh, after `cargo test` has built the programs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-programs=target/capi/capi-tests/programs
+programs=target/capi/cmake/capi-tests/programs
 
 missing=()
 for isa in avx512vnni avx512bw avxvnni; do

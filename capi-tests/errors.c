@@ -185,6 +185,16 @@ static void bit_depths(void) {
     fails(&p, QGEMM_STATUS_BIT_DEPTH, "bit_depth is 4294967295, but must be QGEMM_A8B8 (0) or QGEMM_A5B7 (1)");
 }
 
+static void alignment(void) {
+    struct product p = faultless();
+    p.c = memory.bytes + 2002;
+    fill_memory();
+    CHECK(multiply_u8(&p) == QGEMM_STATUS_OK && result_is_right_u8(&p));
+    fails_in(multiply_f32, &p, QGEMM_STATUS_ALIGNMENT, "c is not aligned: its address must be a multiple of 4");
+    p.m = 0;
+    CHECK(multiply_f32(&p) == QGEMM_STATUS_OK);
+}
+
 // Any "true" will do, not only 1.
 static void transpositions(void) {
     struct product p = faultless();
@@ -278,7 +288,8 @@ static void status_messages(void) {
     const int known[] = {QGEMM_STATUS_OK,          QGEMM_STATUS_NULL_POINTER, QGEMM_STATUS_SHAPE,
                          QGEMM_STATUS_STRIDE,      QGEMM_STATUS_SHIFT_RANGE,  QGEMM_STATUS_TOO_LARGE,
                          QGEMM_STATUS_OUT_OF_MEMORY, QGEMM_STATUS_UNSUPPORTED, QGEMM_STATUS_INTERNAL,
-                         QGEMM_STATUS_BIT_DEPTH,   QGEMM_STATUS_OVERLAP,      QGEMM_STATUS_THREADS};
+                         QGEMM_STATUS_BIT_DEPTH,   QGEMM_STATUS_OVERLAP,      QGEMM_STATUS_THREADS,
+                         QGEMM_STATUS_ALIGNMENT};
     const int count = sizeof known / sizeof *known;
     const char *unknown = qgemm_status_message(-1);
     for (int i = 0; i < count; i++)
@@ -453,6 +464,7 @@ int main(void) {
     garbage_strides_are_accepted();
     shifts();
     bit_depths();
+    alignment();
     transpositions();
     overlaps();
     submatrices_of_one_matrix_are_accepted();

@@ -5,6 +5,7 @@
 #define FIXEDPOINT_KERNELS_H
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "fixedpoint/fixedpoint.h"
@@ -25,6 +26,20 @@ T Clamped(T x, std::int32_t low, std::int32_t high) {
   using namespace gemmlowp;
   const T above_low = SelectUsingMask(MaskIfLessThan(x, Dup<T>(low)), Dup<T>(low), x);
   return SelectUsingMask(MaskIfGreaterThan(above_low, Dup<T>(high)), Dup<T>(high), above_low);
+}
+
+// x * 2^exponent, saturating or rounding, for an exponent that is known only at run time.
+template <typename T>
+T MultipliedByPOT(T x, int exponent) {
+  using namespace gemmlowp;
+  typedef typename FixedPointRawTypeTraits<T>::ScalarRawType Scalar;
+  if (exponent <= 0) return RoundingDivideByPOT(x, -exponent);
+  const Scalar highest = static_cast<Scalar>((1 << (8 * sizeof(Scalar) - 1 - exponent)) - 1);
+  const T too_high = MaskIfGreaterThan(x, Dup<T>(highest));
+  const T too_low = MaskIfLessThan(x, Dup<T>(static_cast<Scalar>(-highest)));
+  T result = Mul(x, Dup<T>(static_cast<Scalar>(std::int64_t{1} << exponent)));
+  result = SelectUsingMask(too_high, Dup<T>(std::numeric_limits<Scalar>::max()), result);
+  return SelectUsingMask(too_low, Dup<T>(std::numeric_limits<Scalar>::min()), result);
 }
 
 // A sum of a convolution, with bias, as an 8-bit number.

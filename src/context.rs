@@ -37,13 +37,6 @@ impl Context {
         scratch.reserve(len)?;
         Ok(scratch)
     }
-
-    /// Gives the spare scratch memory back to the system.
-    pub fn free_scratch(&self) {
-        if let Ok(mut spare) = self.spare.try_lock() {
-            spare.clear();
-        }
-    }
 }
 
 /// A buffer on loan from a [`Context`].

@@ -10,6 +10,13 @@ pub enum Error {
         /// The argument's name.
         argument: &'static str,
     },
+    /// A pointer is not aligned as its elements have to be.
+    Alignment {
+        /// The argument's name.
+        argument: &'static str,
+        /// What its address has to be a multiple of.
+        unit: usize,
+    },
     /// A dimension is negative.
     Size {
         /// The argument's name.
@@ -79,6 +86,9 @@ impl fmt::Display for Error {
         match *self {
             Error::Null { argument } => {
                 write!(f, "{argument} is null, but its matrix has elements")
+            }
+            Error::Alignment { argument, unit } => {
+                write!(f, "{argument} is not aligned: its address must be a multiple of {unit}")
             }
             Error::Size { argument, value } => {
                 write!(f, "{argument} is {value}, but must not be negative")

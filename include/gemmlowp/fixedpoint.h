@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT OR Apache-2.0
-//
 // For programs that write #include <gemmlowp/fixedpoint.h>.
+//
+// SPDX-License-Identifier: MIT OR Apache-2.0
 
 #include "fixedpoint/fixedpoint.h"

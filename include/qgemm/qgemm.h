@@ -3,7 +3,7 @@
  * libqgemm: fast products of quantized matrices, exact to the bit.
  *
  * A quantized matrix has bytes for elements; the byte x stands for the number scale * (x - zero_point). libqgemm sums
- * products of such bytes without rounding, in 32 bits, and then scales the sums down to bytes again, or to floats. The
+ * products of such bytes exactly, modulo 2 to the 32, and then scales the sums down to bytes again, or to floats. The
  * results are those of gemmlowp's EightBitIntGemm, byte for byte, on every processor and for any number of threads.
  *
  * A whole program, which prints "29 32" and "70 77":
@@ -41,7 +41,7 @@
  * **Errors.** A function that can fail returns a qgemm_status. Arguments are checked before any memory is touched, so a
  * call that fails leaves its result as it was (QGEMM_STATUS_INTERNAL excepted). qgemm_status_message() says in a few
  * words what a status means, qgemm_last_error() which argument of this thread's last failed call was wrong, and how.
- * Wrong arguments never end the process.
+ * Wrong sizes, strides and null pointers never end the process; a pointer that reaches less far than it says may.
  *
  * **Threads.** Every function may be called by any thread at any time, also by several at once. A product runs on the
  * thread that calls it, and on no other unless qgemm_set_max_num_threads() has allowed more.
@@ -123,6 +123,8 @@ enum qgemm_status
     QGEMM_STATUS_OVERLAP = 14,
     /** A number of threads is negative. */
     QGEMM_STATUS_THREADS = 15,
+    /** A pointer is not aligned as its elements have to be. */
+    QGEMM_STATUS_ALIGNMENT = 16,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -246,12 +248,12 @@ qgemm_status qgemm_eight_bit_int_gemm_u8(int32_t transpose_a,
  * @param b            right-hand matrix
  * @param b_offset     added to every element of b: minus its zero point
  * @param ldb          elements from one column (row) of b to the next, at least 0
- * @param c            the result
+ * @param c            the result, at an address that is a multiple of 4
  * @param c_scale      what every sum is multiplied by
  * @param ldc          elements from one column (row) of c to the next, at least the length of one
  * @param bit_depth    QGEMM_A8B8 or QGEMM_A5B7
- * @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER, SHAPE, STRIDE, BIT_DEPTH, TOO_LARGE, OVERLAP (c
- *         overlaps a or b), OUT_OF_MEMORY, UNSUPPORTED (QGEMM_ISA); details in qgemm_last_error()
+ * @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER, ALIGNMENT, SHAPE, STRIDE, BIT_DEPTH, TOO_LARGE,
+ *         OVERLAP (c overlaps a or b), OUT_OF_MEMORY, UNSUPPORTED (QGEMM_ISA); details in qgemm_last_error()
  *
  * @pre a, b and c reach as far as the sizes and strides say, and nobody writes to them, or reads c, during the call.
  */

@@ -4,35 +4,29 @@ use super::{Status, guard};
 use crate::context::Context;
 use crate::error::Error;
 use crate::kernel::Kernel;
-use once_cell::sync::OnceCell;
+use arc_swap::ArcSwapOption;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::available_parallelism;
 
 /// How many threads a call may use.
 static THREADS: AtomicUsize = AtomicUsize::new(1);
 
 /// Made by the first call that finds none. Calls hold it for themselves, so it may be replaced at any time.
-static CONTEXT: RwLock<Option<Arc<Context>>> = RwLock::new(None);
+static CONTEXT: ArcSwapOption<Context> = ArcSwapOption::const_empty();
 
 /// More threads than this are not started, whatever is asked for.
 const MOST_THREADS: usize = 256;
 
-/// The context of a call. It never waits for another thread: one that is just replacing the context, or that held the
-/// lock when the process was forked, costs this call its helpers and nothing else.
+/// The context of a call.
 pub(super) fn context() -> Result<Arc<Context>, Error> {
-    let kernel = Kernel::chosen()?;
-    if let Ok(context) = CONTEXT.try_read()
-        && let Some(context) = &*context
-    {
-        return Ok(Arc::clone(context));
+    if let Some(context) = CONTEXT.load_full() {
+        return Ok(context);
     }
-    let threads = THREADS.load(Relaxed);
-    if let Ok(mut place) = CONTEXT.try_write() {
-        return Ok(Arc::clone(place.get_or_insert_with(|| Arc::new(Context::new(kernel, threads)))));
-    }
-    static ALONE: OnceCell<Arc<Context>> = OnceCell::new();
-    Ok(Arc::clone(ALONE.get_or_init(|| Arc::new(Context::new(kernel, 1)))))
+    let context = Arc::new(Context::new(Kernel::chosen()?, THREADS.load(Relaxed)));
+    // If another call was faster, its context serves as well.
+    let before = CONTEXT.compare_and_swap(&None::<Arc<Context>>, Some(Arc::clone(&context)));
+    Ok((*before).clone().unwrap_or(context))
 }
 
 /// Sets how many threads a later product may use, the calling one included: 1 at first, as in gemmlowp; 0 for one on
@@ -54,7 +48,7 @@ pub extern "C" fn qgemm_set_max_num_threads(max_num_threads: i32) -> Status {
         };
         let threads = threads.min(MOST_THREADS);
         if THREADS.swap(threads, Relaxed) != threads {
-            drop(taken());
+            CONTEXT.store(None);
         }
         Ok(())
     })
@@ -66,12 +60,7 @@ pub extern "C" fn qgemm_set_max_num_threads(max_num_threads: i32) -> Status {
 #[unsafe(no_mangle)]
 pub extern "C" fn qgemm_free_persistent_resources() {
     guard(|| {
-        drop(taken());
+        CONTEXT.store(None);
         Ok(())
     });
-}
-
-/// The shared context, which then has no place any more.
-fn taken() -> Option<Arc<Context>> {
-    CONTEXT.write().unwrap_or_else(PoisonError::into_inner).take()
 }

@@ -118,12 +118,12 @@ pub unsafe extern "C" fn qgemm_eight_bit_int_gemm_u8(
 /// @param b            right-hand matrix
 /// @param b_offset     added to every element of b: minus its zero point
 /// @param ldb          elements from one column (row) of b to the next, at least 0
-/// @param c            the result
+/// @param c            the result, at an address that is a multiple of 4
 /// @param c_scale      what every sum is multiplied by
 /// @param ldc          elements from one column (row) of c to the next, at least the length of one
 /// @param bit_depth    QGEMM_A8B8 or QGEMM_A5B7
-/// @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER, SHAPE, STRIDE, BIT_DEPTH, TOO_LARGE, OVERLAP (c
-///         overlaps a or b), OUT_OF_MEMORY, UNSUPPORTED (QGEMM_ISA); details in qgemm_last_error()
+/// @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER, ALIGNMENT, SHAPE, STRIDE, BIT_DEPTH, TOO_LARGE,
+///         OVERLAP (c overlaps a or b), OUT_OF_MEMORY, UNSUPPORTED (QGEMM_ISA); details in qgemm_last_error()
 ///
 /// # Safety
 /// a, b and c reach as far as the sizes and strides say, and nobody writes to them, or reads c, during the call.
@@ -231,6 +231,9 @@ impl Sizes {
     unsafe fn c<'a, T>(&self, data: *mut T, transposed: i32, ldc: i32) -> Result<Output<'a, T>, Error> {
         let (rows, cols) = if transposed == 0 { (self.n, self.m) } else { (self.m, self.n) };
         let stride = stride(("c", data.is_null()), ("ldc", ldc), (rows, cols), cols)?;
+        if rows > 0 && cols > 0 && !data.is_aligned() {
+            return Err(Error::Alignment { argument: "c", unit: align_of::<T>() });
+        }
         // SAFETY: this function's own promise; `stride` keeps the rows apart.
         unsafe { Output::from_raw(data, (rows, cols), stride) }.ok_or(Error::TooLarge { argument: "c" })
     }

@@ -35,12 +35,15 @@ pub enum Status {
     Overlap = 14,
     /** A number of threads is negative. */
     Threads = 15,
+    /** A pointer is not aligned as its elements have to be. */
+    Alignment = 16,
 }
 
 impl From<Error> for Status {
     fn from(error: Error) -> Self {
         match error {
             Error::Null { .. } => Status::NullPointer,
+            Error::Alignment { .. } => Status::Alignment,
             Error::Size { .. } => Status::Shape,
             Error::Stride { .. } => Status::Stride,
             Error::Shift { .. } => Status::ShiftRange,
@@ -72,6 +75,7 @@ pub extern "C" fn qgemm_status_message(status: i32) -> *const c_char {
         13 => c"unknown bit depth setting",
         14 => c"the result overlaps an input",
         15 => c"a number of threads is negative",
+        16 => c"a pointer is not aligned",
         _ => c"unknown status",
     };
     message.as_ptr()

@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: MIT OR Apache-2.0
-//
 // gemmlowp's fixed-point arithmetic, written anew for libqgemm: the same names, the same bits.
 //
 // A good order to read in:
@@ -14,13 +12,16 @@
 // left shifts saturate, and every lane of a vector gets what the scalar would get. What that changes:
 //   - ShiftLeft of a vector that overflows saturates; gemmlowp's wraps. Any offset from 0 on is defined.
 //   - RoundingHalfSum of a vector rounds ties away from zero; gemmlowp's rounds them up.
-//   - SaturatingRoundingDoublingHighMul of a vector with both factors minimal is maximal; gemmlowp's is minimal on x86.
-//   - All of a vector is true only if all its lanes are nonzero; gemmlowp's is always true on x86.
-//   - ==, != and FromDouble also work on vectors: == is true if all lanes are equal.
+//   - SaturatingRoundingDoublingHighMul of a vector is maximal for two minimal numbers; gemmlowp's is minimal on x86.
+//   - All of a vector is true only if all its lanes are nonzero, and Any only if one is; on x86 gemmlowp's All is always
+//     true, and with AVX2 its Any.
+//   - ==, !=, RawMin and RawMax also work on vectors, and Mul on those of Arm. == is true if all lanes are equal.
 //   - FixedPointRawTypeTraits<__m256i>::kLanes is 8; gemmlowp says 4.
 //   - tanh and logistic of the most negative number, + - * of integers that overflow: defined, by wrapping.
 //
 // C++11, all inline, no library to link with.
+//
+// SPDX-License-Identifier: MIT OR Apache-2.0
 
 #ifdef GEMMLOWP_INTERNAL_FIXEDPOINT_H_
 #error "gemmlowp's own fixedpoint.h is included already: include either that one or libqgemm's, in any one source file"

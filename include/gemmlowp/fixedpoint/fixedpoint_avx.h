@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: MIT OR Apache-2.0
-//
 // The raw operations on 256-bit vectors of x86, with AVX2: __m256i holds eight 32-bit integers, and int16x16_m256i,
 // to be told from it, sixteen 16-bit ones. The 128-bit vectors are there too.
+//
+// SPDX-License-Identifier: MIT OR Apache-2.0
 
 #ifdef GEMMLOWP_INTERNAL_FIXEDPOINT_AVX_H_
 #error "gemmlowp's own headers are included already: include either those or libqgemm's, in any one source file"
@@ -119,7 +119,8 @@ inline __m256i SaturatingRoundingDoublingHighMul(__m256i a, __m256i b) {
   const __m256i odd = _mm256_add_epi64(_mm256_mul_epi32(_mm256_srli_epi64(a, 32), _mm256_srli_epi64(b, 32)), half);
   const __m256i result = _mm256_blend_epi16(_mm256_srli_epi64(even, 31), _mm256_add_epi64(odd, odd), 0xCC);
   // The minimum comes from nothing but the overflow of minimum times minimum: make it the maximum.
-  return _mm256_xor_si256(result, _mm256_cmpeq_epi32(result, _mm256_set1_epi32(std::numeric_limits<std::int32_t>::min())));
+  const __m256i minimum = _mm256_set1_epi32(std::numeric_limits<std::int32_t>::min());
+  return _mm256_xor_si256(result, _mm256_cmpeq_epi32(result, minimum));
 }
 
 // ---- Sixteen 16-bit integers ----
@@ -209,8 +210,8 @@ template <>
 inline int16x16_m256i SaturatingRoundingDoublingHighMul(int16x16_m256i a, int16x16_m256i b) {
   // As in 32 bits, the minimum is an overflow.
   const __m256i result = _mm256_mulhrs_epi16(a.v, b.v);
-  return to_int16x16_m256i(
-      _mm256_xor_si256(result, _mm256_cmpeq_epi16(result, _mm256_set1_epi16(std::numeric_limits<std::int16_t>::min()))));
+  const __m256i minimum = _mm256_set1_epi16(std::numeric_limits<std::int16_t>::min());
+  return to_int16x16_m256i(_mm256_xor_si256(result, _mm256_cmpeq_epi16(result, minimum)));
 }
 
 }  // namespace gemmlowp

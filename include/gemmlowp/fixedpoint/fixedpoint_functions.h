@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: MIT OR Apache-2.0
-//
 // exp, tanh, logistic and their parts, on fixed-point numbers.
 //
 // Each formula is exact in the number it approximates with; what makes the bits is where it rounds. So the order of the
 // operations below is part of the contract, and every constant is given by its raw value in 32 bits.
+//
+// SPDX-License-Identifier: MIT OR Apache-2.0
 
 #ifndef QGEMM_GEMMLOWP_FIXEDPOINT_FUNCTIONS_H
 #define QGEMM_GEMMLOWP_FIXEDPOINT_FUNCTIONS_H

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: MIT OR Apache-2.0
-//
 // The raw operations on 128-bit vectors of Arm: int32x4_t and int16x8_t.
+//
+// SPDX-License-Identifier: MIT OR Apache-2.0
 
 #ifdef GEMMLOWP_INTERNAL_FIXEDPOINT_NEON_H_
 #error "gemmlowp's own headers are included already: include either those or libqgemm's, in any one source file"

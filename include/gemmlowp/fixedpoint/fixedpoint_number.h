@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: MIT OR Apache-2.0
-//
 // Fixed-point numbers: an integer and, in its type, the place of the binary point.
+//
+// SPDX-License-Identifier: MIT OR Apache-2.0
 
 #ifndef QGEMM_GEMMLOWP_FIXEDPOINT_NUMBER_H
 #define QGEMM_GEMMLOWP_FIXEDPOINT_NUMBER_H

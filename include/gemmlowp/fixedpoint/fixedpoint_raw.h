@@ -1,11 +1,11 @@
-// SPDX-License-Identifier: MIT OR Apache-2.0
-//
 // Arithmetic on the integers that hold fixed-point numbers: one integer, or a vector of them.
 //
 // The first half is what each type defines for itself: here for signed integers, in fixedpoint_sse.h and its neighbours
 // for vectors. The second half is built from the first and works on every type, lane by lane.
 //
 // A mask is an integer with all bits set, for true, or none, for false.
+//
+// SPDX-License-Identifier: MIT OR Apache-2.0
 
 #ifndef QGEMM_GEMMLOWP_FIXEDPOINT_RAW_H
 #define QGEMM_GEMMLOWP_FIXEDPOINT_RAW_H

@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: MIT OR Apache-2.0
-//
 // The raw operations on 128-bit vectors of x86, with SSE4.1: __m128i holds four 32-bit integers, and int16x8_m128i,
 // to be told from it, eight 16-bit ones.
+//
+// SPDX-License-Identifier: MIT OR Apache-2.0
 
 #ifdef GEMMLOWP_INTERNAL_FIXEDPOINT_SSE_H_
 #error "gemmlowp's own headers are included already: include either those or libqgemm's, in any one source file"
@@ -118,7 +118,8 @@ inline __m128i SaturatingRoundingDoublingHighMul(__m128i a, __m128i b) {
   const __m128i odd = _mm_add_epi64(_mm_mul_epi32(_mm_srli_epi64(a, 32), _mm_srli_epi64(b, 32)), half);
   const __m128i result = _mm_blend_epi16(_mm_srli_epi64(even, 31), _mm_add_epi64(odd, odd), 0xCC);
   // The minimum comes from nothing but the overflow of minimum times minimum: make it the maximum.
-  return _mm_xor_si128(result, _mm_cmpeq_epi32(result, _mm_set1_epi32(std::numeric_limits<std::int32_t>::min())));
+  const __m128i minimum = _mm_set1_epi32(std::numeric_limits<std::int32_t>::min());
+  return _mm_xor_si128(result, _mm_cmpeq_epi32(result, minimum));
 }
 
 // ---- Eight 16-bit integers ----
@@ -208,8 +209,8 @@ template <>
 inline int16x8_m128i SaturatingRoundingDoublingHighMul(int16x8_m128i a, int16x8_m128i b) {
   // As in 32 bits, the minimum is an overflow.
   const __m128i result = _mm_mulhrs_epi16(a.v, b.v);
-  return to_int16x8_m128i(
-      _mm_xor_si128(result, _mm_cmpeq_epi16(result, _mm_set1_epi16(std::numeric_limits<std::int16_t>::min()))));
+  const __m128i minimum = _mm_set1_epi16(std::numeric_limits<std::int16_t>::min());
+  return to_int16x8_m128i(_mm_xor_si128(result, _mm_cmpeq_epi16(result, minimum)));
 }
 
 }  // namespace gemmlowp

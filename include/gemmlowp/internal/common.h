@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: MIT OR Apache-2.0
-//
 // Rounding of sizes, and hints about caches: what programs use of gemmlowp's internal/common.h.
+//
+// SPDX-License-Identifier: MIT OR Apache-2.0
 
 #ifdef GEMMLOWP_INTERNAL_COMMON_H_
 #error "gemmlowp's own headers are included already: include either those or libqgemm's, in any one source file"

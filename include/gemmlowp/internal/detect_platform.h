@@ -1,5 +1,3 @@
-// SPDX-License-Identifier: MIT OR Apache-2.0
-//
 // The GEMMLOWP_* macros that say what is compiled for: gemmlowp's internal/detect_platform.h.
 //
 // Programs test these macros to choose code of their own. In libqgemm's headers they decide one thing: which vector
@@ -7,6 +5,8 @@
 //
 // GEMMLOWP_ALLOW_SLOW_SCALAR_FALLBACK is accepted and has no effect. GEMMLOWP_MSA and GEMMLOWP_WASMSIMD are never
 // defined: there are no vector types for them here.
+//
+// SPDX-License-Identifier: MIT OR Apache-2.0
 
 #ifdef GEMMLOWP_INTERNAL_DETECT_PLATFORM_H_
 #error "gemmlowp's own headers are included already: include either those or libqgemm's, in any one source file"

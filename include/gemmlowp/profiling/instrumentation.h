@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: MIT OR Apache-2.0
-//
 // Assertions, locks and profiling labels: gemmlowp's profiling/instrumentation.h.
 //
 // The labels do nothing, with or without GEMMLOWP_PROFILING: profilers of today find their way without them.
+//
+// SPDX-License-Identifier: MIT OR Apache-2.0
 
 #ifdef GEMMLOWP_PROFILING_INSTRUMENTATION_H_
 #error "gemmlowp's own headers are included already: include either those or libqgemm's, in any one source file"
