@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Tests the kernels that this processor does not run, on an emulated one that does: the property tests of the kernels, and
 # the GoogLeNet layer through the C interface. Takes some minutes; the first time a few more, for the emulator is built.
-# Usage: emulated.sh, after `cargo test` has built the programs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+cmake -S . -B target/capi -DCMAKE_BUILD_TYPE=Release >/dev/null
+cmake --build target/capi --target googlenet >/dev/null
 programs=target/capi/cmake/capi-tests/programs
 
 missing=()

@@ -9,10 +9,10 @@ include(CheckCXXCompilerFlag)
 include(CheckCXXSourceCompiles)
 
 set(headers "${CMAKE_CURRENT_SOURCE_DIR}/../include")
-find_path(QGEMM_GEMMLOWP_HEADERS fixedpoint/fixedpoint_sse.h PATH_SUFFIXES gemmlowp)
-if(NOT QGEMM_GEMMLOWP_HEADERS)
+find_path(GEMMLOWP_INCLUDE_DIR fixedpoint/fixedpoint.h PATH_SUFFIXES gemmlowp)
+if(NOT GEMMLOWP_INCLUDE_DIR)
     message(STATUS "qgemm: the tests fixedpoint.same_as_gemmlowp.* are left out: gemmlowp's headers were not found "
-        "(Debian has them in libgemmlowp-dev; elsewhere set QGEMM_GEMMLOWP_HEADERS)")
+        "(Debian has them in libgemmlowp-dev; elsewhere set GEMMLOWP_INCLUDE_DIR)")
 endif()
 
 # The vector types to test, by the flags that they need. Plain is scalars alone on x86, and NEON on Arm.
@@ -44,9 +44,9 @@ foreach(variant IN LISTS variants)
         set_property(TEST fixedpoint.lanes.${variant} PROPERTY SKIP_RETURN_CODE 77)
     endif()
 
-    if(QGEMM_GEMMLOWP_HEADERS)
+    if(GEMMLOWP_INCLUDE_DIR)
         add_fixedpoint_program(fixedpoint_${variant}_gemmlowp ${variant})
-        target_include_directories(fixedpoint_${variant}_gemmlowp SYSTEM PRIVATE "${QGEMM_GEMMLOWP_HEADERS}")
+        target_include_directories(fixedpoint_${variant}_gemmlowp SYSTEM PRIVATE "${GEMMLOWP_INCLUDE_DIR}")
         target_compile_options(fixedpoint_${variant}_gemmlowp PRIVATE
             -w -fwrapv -DGEMMLOWP_ALLOW_SLOW_SCALAR_FALLBACK)
         add_test(NAME fixedpoint.same_as_gemmlowp.${variant} COMMAND bash -c "${same}"

@@ -9,4 +9,7 @@ need cmake make ninja-build gcc g++ clang libc6-dev pkg-config binutils shellche
 cargo fmt --check
 shellcheck -x .ci/run capi-tests/*.sh capi-tests/consumer/*.sh benches/peers/*.sh
 cargo clippy --locked --all-targets -- -D warnings
+# The thread pool, in the orders of events that loom finds with three preemptions.
+RUSTFLAGS="--cfg loom" cargo test --locked --lib --target-dir target/loom pool
+bash capi-tests/emulated.sh
 cargo test --locked

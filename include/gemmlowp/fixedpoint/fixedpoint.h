@@ -13,8 +13,8 @@
 //   - ShiftLeft of a vector that overflows saturates; gemmlowp's wraps. Any offset from 0 on is defined.
 //   - RoundingHalfSum of a vector rounds ties away from zero; gemmlowp's rounds them up.
 //   - SaturatingRoundingDoublingHighMul of a vector is maximal for two minimal numbers; gemmlowp's is minimal on x86.
-//   - All of a vector is true only if all its lanes are nonzero, and Any only if one is; on x86 gemmlowp's All is always
-//     true, and with AVX2 its Any.
+//   - All of a vector is true only if all its lanes are nonzero, and Any only if one is; on x86 gemmlowp's All is
+//     always true, and with AVX2 its Any.
 //   - ==, !=, RawMin and RawMax also work on vectors, and Mul on those of Arm. == is true if all lanes are equal.
 //   - FixedPointRawTypeTraits<__m256i>::kLanes is 8; gemmlowp says 4.
 //   - tanh and logistic of the most negative number, + - * of integers that overflow: defined, by wrapping.
