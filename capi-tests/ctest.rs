@@ -10,7 +10,13 @@ fn the_c_and_cpp_interfaces_pass_their_tests() {
     let build = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("capi");
     // What CMake misses, such as gemmlowp, it says on stderr: that goes into the panic's message.
     let mut configure = Command::new("cmake");
-    configure.arg("-S").arg(source).arg("-B").arg(&build).args(["-DCMAKE_BUILD_TYPE=Release", "-DQGEMM_ALL_TESTS=ON"]).stderr(Stdio::piped());
+    configure
+        .arg("-S")
+        .arg(source)
+        .arg("-B")
+        .arg(&build)
+        .args(["-DCMAKE_BUILD_TYPE=Release", "-DQGEMM_ALL_TESTS=ON"])
+        .stderr(Stdio::piped());
     run(&mut configure);
     run(Command::new("cmake").arg("--build").arg(&build).args(["--config", "Release", "--parallel", "2"]));
     run(Command::new("ctest").current_dir(&build).args(["-C", "Release", "--output-on-failure", "-j2"]));
