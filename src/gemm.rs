@@ -46,6 +46,11 @@ struct Product<'a> {
     rhs: &'a Operand<'a>,
     finish: &'a Finish<'a>,
     depth: usize,
+    /// The depth in whole groups.
+    padded_depth: usize,
+    /// Bytes from one packed line of the LHS to the next: an odd number of cache lines, so that lines do not compete for
+    /// the same places in the caches.
+    pitch: usize,
     blocks: Blocks,
     threads: usize,
     /// How the RHS is packed, and its offset once it is.
@@ -72,6 +77,7 @@ impl<'a> Product<'a> {
         let worth = if context.pool.is_warm() { WORTH_SHARING } else { WORTH_WAKING };
         let threads = if shape.macs() < worth { 1 } else { context.threads() };
         let rhs_encoding = kernel.groups.rhs_encoding(lhs.encoding);
+        let padded_depth = kernel.groups.pad(shape.depth);
         Self {
             context,
             kernel,
@@ -79,6 +85,8 @@ impl<'a> Product<'a> {
             rhs,
             finish,
             depth: shape.depth,
+            padded_depth,
+            pitch: ((padded_depth * kernel.groups.lhs_size()).div_ceil(64) | 1) * 64,
             blocks: Blocks::new(kernel, shape, rhs.order, threads, Caches::get()),
             threads,
             rhs_encoding,
@@ -173,12 +181,12 @@ impl Product<'_> {
     fn room(&self, side: Side, lines: usize) -> Room {
         match side {
             Side::Lhs => Room {
-                bytes: if self.lhs_in_place() { 0 } else { lines * self.pitch() },
+                bytes: if self.lhs_in_place() { 0 } else { lines * self.pitch },
                 terms: if self.rhs_offset == 0 { 0 } else { lines },
             },
             Side::Rhs => {
                 let lines = lines.next_multiple_of(self.kernel.width);
-                Room { bytes: lines * self.padded_depth(), terms: lines }
+                Room { bytes: lines * self.padded_depth, terms: lines }
             }
         }
     }
@@ -207,16 +215,6 @@ impl Product<'_> {
             _ => self.blocks.rows.longest().div_ceil(rows),
         };
         tiles * rows * width
-    }
-
-    fn padded_depth(&self) -> usize {
-        self.depth.next_multiple_of(self.kernel.groups.len())
-    }
-
-    /// Bytes of one packed line of the LHS: an odd number of cache lines, so that lines do not compete for the same
-    /// places in the caches.
-    fn pitch(&self) -> usize {
-        ((self.padded_depth() * self.kernel.groups.lhs_size()).div_ceil(64) | 1) * 64
     }
 
     fn lhs_in_place(&self) -> bool {
@@ -256,7 +254,7 @@ impl Product<'_> {
     }
 
     fn prepare_lhs(&self, rows: Range<usize>, to: &mut Prepared) {
-        let pitch = self.pitch();
+        let pitch = self.pitch;
         if !self.lhs_in_place() {
             let bytes = &mut to.bytes[..rows.len() * pitch];
             // SAFETY: whoever has a kernel has a CPU that runs it.
@@ -274,13 +272,13 @@ impl Product<'_> {
     fn prepare_rhs(&self, cols: Range<usize>, to: &mut Prepared) {
         let width = self.kernel.width;
         let lines = cols.len().next_multiple_of(width);
-        let bytes = &mut to.bytes[..lines * self.padded_depth()];
+        let bytes = &mut to.bytes[..lines * self.padded_depth];
         // SAFETY: whoever has a kernel has a CPU that runs it.
         unsafe { (self.kernel.pack_rhs)(self.rhs, self.rhs_encoding, cols.start, bytes) }
         for (panel, terms) in to.terms[..lines].chunks_exact_mut(width).enumerate() {
             terms.fill(0);
             if self.lhs.offset != 0 {
-                let panel_len = width * self.padded_depth();
+                let panel_len = width * self.padded_depth;
                 self.sum_panel(&to.bytes[panel * panel_len..][..panel_len], terms);
                 terms.iter_mut().for_each(|term| *term = term.wrapping_mul(self.lhs.offset));
             }
@@ -339,10 +337,14 @@ impl Product<'_> {
         let slices = self.blocks.depth.pieces;
         let depth = self.blocks.depth.piece(slice);
         let panel = self.panel(rhs, cols.start, depth.clone());
-        let tiles = Cut::new(rows.len().div_ceil(height), rows.len(), 1);
+        // Tiles as equal as can be: the first few are one row longer.
+        let tiles = rows.len().div_ceil(height);
+        let (short, longer) = (rows.len() / tiles, rows.len() % tiles);
         let mut lines: [&[u8]; MAX_ROWS] = [&[]; MAX_ROWS];
-        for i in 0..tiles.pieces {
-            let tile_rows = rows.start + tiles.piece(i).start..rows.start + tiles.piece(i).end;
+        let mut next = rows.start;
+        for i in 0..tiles {
+            let tile_rows = next..next + short + usize::from(i < longer);
+            next = tile_rows.end;
             for (line, row) in lines.iter_mut().zip(tile_rows.clone()) {
                 *line = self.line(lhs, row, depth.clone());
             }
@@ -373,13 +375,13 @@ impl Product<'_> {
             return &self.lhs.run(row)[depth];
         }
         let size = self.kernel.groups.lhs_size();
-        let end = depth.end.next_multiple_of(self.kernel.groups.len());
-        &lhs.bytes[(row - lhs.first) * self.pitch()..][depth.start * size..end * size]
+        let end = self.kernel.groups.pad(depth.end);
+        &lhs.bytes[(row - lhs.first) * self.pitch..][depth.start * size..end * size]
     }
 
     /// A panel of the RHS over a stretch of the depth.
     fn panel<'s>(&self, rhs: &'s Prepared, col: usize, depth: Range<usize>) -> &'s [u8] {
-        let end = depth.end.next_multiple_of(self.kernel.groups.len());
-        &rhs.bytes[(col - rhs.first) * self.padded_depth()..][depth.start * self.kernel.width..end * self.kernel.width]
+        let end = self.kernel.groups.pad(depth.end);
+        &rhs.bytes[(col - rhs.first) * self.padded_depth..][depth.start * self.kernel.width..end * self.kernel.width]
     }
 }

@@ -31,6 +31,11 @@ impl Groups {
         }
     }
 
+    /// A depth, rounded up to whole groups.
+    pub(crate) const fn pad(self, depth: usize) -> usize {
+        (depth + self.len() - 1) & !(self.len() - 1)
+    }
+
     /// How many bytes one number of the LHS takes.
     pub(crate) const fn lhs_size(self) -> usize {
         match self {
