@@ -1,0 +1,133 @@
+//! The pool with real threads.
+
+use super::*;
+use std::sync::Barrier;
+
+/// How often each of `tasks` tasks ran.
+fn counts(pool: &Pool, tasks: usize) -> Vec<usize> {
+    let counts: Vec<_> = (0..tasks).map(|_| AtomicUsize::new(0)).collect();
+    pool.run(tasks, |i| _ = counts[i].fetch_add(1, Relaxed));
+    counts.into_iter().map(AtomicUsize::into_inner).collect()
+}
+
+/// A job that ends only if the caller and a helper work on it.
+fn run_in_pairs(pool: &Pool) {
+    let pair = Barrier::new(2);
+    pool.run(2, |_| _ = pair.wait());
+}
+
+fn soon(condition: impl Fn() -> bool) -> bool {
+    let start = Instant::now();
+    iter::repeat_with(condition).take_while(|_| start.elapsed().as_secs() < 5).any(|is| is)
+}
+
+#[test]
+fn every_task_runs_once() {
+    for threads in 0..=8 {
+        let pool = Pool::new(threads);
+        assert_eq!(pool.threads(), threads.max(1));
+        for tasks in (0..40).chain([1000]).cycle().take(500) {
+            assert_eq!(counts(&pool, tasks), vec![1; tasks], "{threads} threads");
+        }
+    }
+}
+
+#[test]
+fn helpers_take_part_and_go_to_sleep() {
+    let pool = Pool::new(2);
+    for _ in 0..10 {
+        assert!(soon(|| !pool.is_warm()));
+        run_in_pairs(&pool);
+    }
+}
+
+#[test]
+fn a_helper_that_lingers_takes_every_job_and_leaves_with_the_pool() {
+    let pool = Pool::new(2);
+    let board = Arc::clone(&pool.board);
+    board.word.fetch_add(AWAKE, Relaxed);
+    let helper = thread::spawn(move || board.help(Duration::MAX));
+    for _ in 0..100 {
+        assert!(pool.is_warm());
+        run_in_pairs(&pool);
+    }
+    drop(pool);
+    helper.join().unwrap();
+}
+
+#[test]
+fn callers_do_not_wait_for_each_other() {
+    let pool = Pool::new(3);
+    pool.run(2, |_| {
+        thread::scope(|scope| _ = scope.spawn(|| assert_eq!(counts(&pool, 5), [1; 5])));
+    });
+    thread::scope(|scope| {
+        for tasks in 1..5 {
+            let pool = &pool;
+            let job = move || assert_eq!(counts(pool, tasks), vec![1; tasks]);
+            scope.spawn(move || (0..1000).for_each(|_| job()));
+        }
+    });
+}
+
+#[test]
+fn a_task_may_run_a_job_of_its_own() {
+    let pool = Pool::new(4);
+    for _ in 0..200 {
+        pool.run(5, |_| assert_eq!(counts(&pool, 7), [1; 7]));
+    }
+}
+
+#[test]
+fn a_panic_skips_to_the_end_and_reaches_the_caller() {
+    let pool = Pool::new(2);
+    for in_helper in [false, true].repeat(20) {
+        let pair = Barrier::new(2);
+        let task = |i| {
+            if i < 2 {
+                pair.wait();
+                let is_helper = thread::current().name().is_some_and(|name| name.starts_with("qgemm-"));
+                if is_helper == in_helper {
+                    // As `panic!`, but without a message on stderr.
+                    resume_unwind(Box::new("task"));
+                }
+            }
+        };
+        let panic = catch_unwind(AssertUnwindSafe(|| pool.run(usize::MAX / 2, task))).unwrap_err();
+        assert_eq!(panic.downcast_ref(), Some(&"task"));
+        assert_eq!(counts(&pool, 50), [1; 50]);
+    }
+}
+
+#[test]
+fn a_dropped_pool_gives_back_its_threads() {
+    let pool = Pool::new(3);
+    pool.run(100, |_| ());
+    let board = Arc::downgrade(&pool.board);
+    drop(pool);
+    assert!(soon(|| board.strong_count() == 0));
+}
+
+#[test]
+fn a_forked_child_does_all_the_work_itself() {
+    let pool = Pool::new(3);
+    run_in_pairs(&pool);
+    for _ in 0..20 {
+        // SAFETY: glibc lets a child allocate and start threads, all that it does before it exits.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            // SAFETY: can only end the child, which is the point.
+            unsafe { libc::alarm(5) };
+            let alone = counts(&pool, 9) == [1; 9] && pool.threads() == 1 && !pool.is_warm();
+            drop(pool);
+            run_in_pairs(&Pool::new(2));
+            // SAFETY: ends the child at once.
+            unsafe { libc::_exit(if alone { 0 } else { 1 }) };
+        }
+        let mut status = -1;
+        // SAFETY: `status` outlives the call.
+        unsafe { libc::waitpid(child, &mut status, 0) };
+        assert_eq!(status, 0);
+        run_in_pairs(&pool);
+    }
+}
