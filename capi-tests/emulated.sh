@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Tests the kernels that this processor does not run, on an emulated one that does: the property tests of the kernels, and
-# the GoogLeNet layer through the C interface. Takes some minutes; the first time a few more, for the emulator is built.
+# Tests the kernels that this processor does not run, on an emulated one that does: the property tests of the kernels, the
+# comparison with gemmlowp, the errors, and the GoogLeNet layer. Takes some minutes; the first time a few more, for the
+# emulator is built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cmake -S . -B target/capi -DCMAKE_BUILD_TYPE=Release >/dev/null
-cmake --build target/capi --target googlenet >/dev/null
+cmake --build target/capi --target googlenet errors drop_in drop_in_gemmlowp >/dev/null
 programs=target/capi/cmake/capi-tests/programs
 
 missing=()
@@ -19,10 +20,21 @@ fi
 unit_tests=$(cargo test --locked --lib --no-run --message-format=json 2>/dev/null |
   sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | tail -n 1)
 test -x "$unit_tests"
-layer="for isa in ${missing[*]}; do QGEMM_ISA=\$isa googlenet 1 /t/googlenet_conv || exit 1; done"
+"$programs/drop_in_gemmlowp" >target/gemmlowp.txt
+
+cat >target/emulated-commands.sh <<END
+for QGEMM_ISA in ${missing[*]}; do
+  export QGEMM_ISA
+  googlenet 1 /t/googlenet_conv && errors || exit 1
+  drop_in gemmlowp.txt >drop_in.txt || { cat drop_in.txt; exit 1; }
+  tail -n 1 drop_in.txt
+done
+unset QGEMM_ISA
+PROPTEST_CASES=64 $(basename "$unit_tests") every_kernel_agrees
+END
 status=0
-bash capi-tests/bochs.sh --timeout 1500 "$unit_tests" "$programs/googlenet" capi-tests/data/googlenet_conv -- \
-  sh -c "$layer; PROPTEST_CASES=16 ./$(basename "$unit_tests") every_kernel_agrees" || status=$?
+bash capi-tests/bochs.sh --timeout 1500 "$unit_tests" "$programs"/{googlenet,errors,drop_in} target/gemmlowp.txt \
+  capi-tests/data/googlenet_conv target/emulated-commands.sh -- sh emulated-commands.sh || status=$?
 if [ $status -eq 125 ]; then
   echo "emulated: NOT TESTED: ${missing[*]}: there is no emulator to be had"
   exit
