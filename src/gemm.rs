@@ -218,7 +218,7 @@ impl Product<'_> {
     }
 
     fn lhs_in_place(&self) -> bool {
-        self.kernel.groups.read_in_place(self.lhs)
+        self.kernel.groups.read_in_place(self.lhs, self.lhs.encoding)
     }
 }
 
@@ -258,7 +258,7 @@ impl Product<'_> {
         if !self.lhs_in_place() {
             let bytes = &mut to.bytes[..rows.len() * pitch];
             // SAFETY: whoever has a kernel has a CPU that runs it.
-            unsafe { (self.kernel.pack_lhs)(self.lhs, rows.start, pitch, bytes) }
+            unsafe { (self.kernel.pack_lhs)(self.lhs, self.lhs.encoding, rows.start, pitch, bytes) }
         }
         let constant = self.lhs.offset.wrapping_mul(self.depth as i32);
         for i in 0..rows.len().min(to.terms.len()) {

@@ -138,8 +138,8 @@ macro_rules! kernel {
             const WIDENED: bool = GROUPS.lhs_size() == 2;
 
             $(#[target_feature(enable = $feature)])*
-            fn pack_lhs(src: &Operand, first: usize, pitch: usize, to: &mut [u8]) {
-                pack::pack_lhs::<WIDENED>(src, first, pitch, to)
+            fn pack_lhs(src: &Operand, to: Encoding, first: usize, pitch: usize, lines: &mut [u8]) {
+                pack::pack_lhs::<WIDENED>(src, to, first, pitch, lines)
             }
             $(#[target_feature(enable = $feature)])*
             fn pack_rhs(src: &Operand, to: Encoding, first: usize, panels: &mut [u8]) {

@@ -22,6 +22,7 @@ mod matrix;
 mod output;
 mod pack;
 mod pool;
+mod prepare;
 #[cfg(test)]
 mod reference;
 

@@ -52,16 +52,24 @@ impl Groups {
         }
     }
 
-    /// Whether the kernels read this LHS where it lies.
-    pub(crate) fn read_in_place(self, lhs: &Operand) -> bool {
-        self == Groups::Quads && lhs.order == Order::DepthContiguous
+    /// The encoding that the LHS of an RHS packed as `rhs` is read as. For 16-bit numbers either will do.
+    pub(crate) fn lhs_encoding(self, rhs: Encoding) -> Encoding {
+        match rhs {
+            Encoding::U8 => Encoding::S8,
+            Encoding::S8 => Encoding::U8,
+        }
+    }
+
+    /// Whether the kernels read this LHS as the encoding `to` where it lies.
+    pub(crate) fn read_in_place(self, lhs: &Operand, to: Encoding) -> bool {
+        self == Groups::Quads && lhs.order == Order::DepthContiguous && lhs.encoding == to
     }
 }
 
-/// Packs the lines of an LHS from `first` on, each into `pitch` bytes of `to`.
-pub(crate) type PackLhsFn = unsafe fn(src: &Operand, first: usize, pitch: usize, to: &mut [u8]);
+/// Packs the lines of an LHS from `first` on, read as the encoding `to`, each into `pitch` bytes of `lines`.
+pub(crate) type PackLhsFn = unsafe fn(src: &Operand, to: Encoding, first: usize, pitch: usize, lines: &mut [u8]);
 
-/// Packs the lines of an RHS from `first` on into as many panels as `panels` holds.
+/// Packs the lines of an RHS from `first` on, read as the encoding `to`, into as many panels as `panels` holds.
 pub(crate) type PackRhsFn = unsafe fn(src: &Operand, to: Encoding, first: usize, panels: &mut [u8]);
 
 /// Sums the numbers of one line of the LHS, as the kernels read it.
@@ -245,31 +253,38 @@ pub(crate) mod portable {
 }
 
 #[inline(always)]
-pub(crate) fn pack_lhs<const WIDENED: bool>(src: &Operand, first: usize, pitch: usize, to: &mut [u8]) {
+pub(crate) fn pack_lhs<const WIDENED: bool>(
+    src: &Operand,
+    to: Encoding,
+    first: usize,
+    pitch: usize,
+    lines: &mut [u8],
+) {
     match src.order {
         Order::DepthContiguous => {
-            for (i, to) in to.chunks_exact_mut(pitch).enumerate() {
-                write_line::<WIDENED>(src.run(first + i), src.encoding, to);
+            for (i, line) in lines.chunks_exact_mut(pitch).enumerate() {
+                write_line::<WIDENED>(src.run(first + i), src.encoding, to, line);
             }
         }
         Order::LineContiguous => {
-            for (i, to) in to.chunks_mut(pitch * LINES).enumerate() {
-                transpose_lines::<WIDENED>(src, first + i * LINES, pitch, to);
+            for (i, lines) in lines.chunks_mut(pitch * LINES).enumerate() {
+                transpose_lines::<WIDENED>(src, to, first + i * LINES, pitch, lines);
             }
         }
     }
 }
 
-/// Writes one line as the kernels read it, zero up to the end of `to`.
+/// Writes one line as the kernels read it, zero up to its end.
 #[inline(always)]
-fn write_line<const WIDENED: bool>(line: &[u8], encoding: Encoding, to: &mut [u8]) {
+fn write_line<const WIDENED: bool>(src: &[u8], encoding: Encoding, to: Encoding, line: &mut [u8]) {
     let size = if WIDENED { 2 } else { 1 };
-    let (numbers, padding) = to.split_at_mut(line.len() * size);
+    let flip = encoding.flip_to(to);
+    let (numbers, padding) = line.split_at_mut(src.len() * size);
     if !WIDENED {
-        numbers.copy_from_slice(line);
+        numbers.iter_mut().zip(src).for_each(|(number, &b)| *number = b ^ flip);
     } else {
-        for (to, &b) in numbers.as_chunks_mut::<2>().0.iter_mut().zip(line) {
-            *to = (encoding.decode(b) as i16).to_ne_bytes();
+        for (number, &b) in numbers.as_chunks_mut::<2>().0.iter_mut().zip(src) {
+            *number = (to.decode(b ^ flip) as i16).to_ne_bytes();
         }
     }
     padding.fill(0);
@@ -277,11 +292,17 @@ fn write_line<const WIDENED: bool>(line: &[u8], encoding: Encoding, to: &mut [u8
 
 /// Writes up to 8 lines that are contiguous at each depth, by transposing blocks of 8 × 8 bytes.
 #[inline(always)]
-fn transpose_lines<const WIDENED: bool>(src: &Operand, first: usize, pitch: usize, to: &mut [u8]) {
+fn transpose_lines<const WIDENED: bool>(
+    src: &Operand,
+    to: Encoding,
+    first: usize,
+    pitch: usize,
+    lines: &mut [u8],
+) {
     /// Depths transposed before they are written, so that a line is written in long runs.
     const STRIP: usize = 64;
     let size = if WIDENED { 2 } else { 1 };
-    let there = (to.len() / pitch).min(LINES);
+    let there = (lines.len() / pitch).min(LINES);
     let mut strip = [[0; STRIP]; LINES];
     for from in (0..src.depth).step_by(STRIP) {
         let depths = STRIP.min(src.depth - from);
@@ -302,9 +323,9 @@ fn transpose_lines<const WIDENED: bool>(src: &Operand, first: usize, pitch: usiz
             }
         }
         let last = from + depths == src.depth;
-        for (to, line) in to.chunks_exact_mut(pitch).zip(&strip) {
+        for (line, strip) in lines.chunks_exact_mut(pitch).zip(&strip) {
             let end = if last { pitch } else { (from + depths) * size };
-            write_line::<WIDENED>(&line[..depths], src.encoding, &mut to[from * size..end]);
+            write_line::<WIDENED>(&strip[..depths], src.encoding, to, &mut line[from * size..end]);
         }
     }
 }

@@ -1,0 +1,94 @@
+//! Lines of an operand as the kernels read them: packed, with their sums.
+
+use crate::kernel::{Kernel, Tile};
+use crate::matrix::{Encoding, Operand};
+use crate::pack::Groups;
+use std::ops::Range;
+
+/// Lines of one side, from line `first` on.
+#[derive(Clone, Copy)]
+pub(crate) struct Prepared<'a> {
+    pub first: usize,
+    /// Panels of an RHS; of an LHS its lines, [`Kernel::pitch`] apart, or nothing if the kernels read it where it lies.
+    pub bytes: &'a [u8],
+    /// Of the numbers of each line, offsets not included; empty if nobody needs them.
+    pub sums: &'a [i32],
+}
+
+/// The memory that prepared lines take: so many bytes and sums.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Room {
+    pub bytes: usize,
+    pub sums: usize,
+}
+
+impl Kernel {
+    /// A depth in whole groups.
+    pub(crate) fn pad(&self, depth: usize) -> usize {
+        self.groups.pad(depth)
+    }
+
+    /// Bytes from one packed line of an LHS to the next: an odd number of cache lines, so that lines do not compete for the
+    /// same places in the caches.
+    pub(crate) fn pitch(&self, depth: usize) -> usize {
+        ((self.pad(depth) * self.groups.lhs_size()).div_ceil(64) | 1) * 64
+    }
+
+    pub(crate) fn room_for_lines(&self, lines: usize, depth: usize) -> Room {
+        Room { bytes: lines * self.pitch(depth), sums: lines }
+    }
+
+    pub(crate) fn room_for_panels(&self, lines: usize, depth: usize) -> Room {
+        let lines = lines.next_multiple_of(self.width);
+        Room { bytes: lines * self.pad(depth), sums: lines }
+    }
+
+    /// Packs `lines` of an LHS, read as the encoding `to`.
+    pub(crate) fn pack_lines(&self, src: &Operand, to: Encoding, lines: Range<usize>, bytes: &mut [u8]) {
+        let pitch = self.pitch(src.depth);
+        // SAFETY: whoever has a kernel has a CPU that runs it.
+        unsafe { (self.pack_lhs)(src, to, lines.start, pitch, &mut bytes[..lines.len() * pitch]) }
+    }
+
+    /// The sum of a line of an LHS that the kernels read as `encoding`.
+    pub(crate) fn sum_line(&self, line: &[u8], encoding: Encoding) -> i32 {
+        // SAFETY: whoever has a kernel has a CPU that runs it.
+        unsafe { (self.sum_line)(line, encoding) }
+    }
+
+    /// Packs `lines` of an RHS, read as the encoding `to`, into panels.
+    pub(crate) fn pack_panels(&self, src: &Operand, to: Encoding, lines: Range<usize>, bytes: &mut [u8]) {
+        let bytes = &mut bytes[..self.room_for_panels(lines.len(), src.depth).bytes];
+        // SAFETY: whoever has a kernel has a CPU that runs it.
+        unsafe { (self.pack_rhs)(src, to, lines.start, bytes) }
+    }
+
+    /// The sums of all lines of panels that hold numbers of `encoding`: their products with a line of ones.
+    pub(crate) fn sum_panels(&self, panels: &[u8], encoding: Encoding, depth: usize, sums: &mut [i32]) {
+        const GROUPS: usize = 1024;
+        static QUADS: [[u8; 4]; GROUPS] = [[1; 4]; GROUPS];
+        static PAIRS: [[[u8; 2]; 2]; GROUPS] = [[1u16.to_ne_bytes(); 2]; GROUPS];
+        let ones = match self.groups {
+            Groups::Quads => QUADS.as_flattened(),
+            Groups::Pairs => PAIRS.as_flattened().as_flattened(),
+        };
+        let group_len = self.groups.len() * self.width;
+        sums.fill(0);
+        if depth == 0 {
+            return;
+        }
+        for (panel, sums) in panels.chunks_exact(self.width * self.pad(depth)).zip(sums.chunks_exact_mut(self.width)) {
+            for groups in panel.chunks(GROUPS * group_len) {
+                let tile = Tile {
+                    lhs: &[&ones[..groups.len() / group_len * 4]],
+                    lhs_encoding: self.groups.lhs_encoding(encoding),
+                    rhs: groups,
+                    cols: self.width,
+                    fresh: false,
+                };
+                // SAFETY: whoever has a kernel has a CPU that runs it.
+                unsafe { (self.tile)(&tile, sums) }
+            }
+        }
+    }
+}
