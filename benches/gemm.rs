@@ -2,7 +2,10 @@
 //! operands packed in the call, on every kernel that this processor runs. One thread.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use qgemm::{Context, Encoding, Finish, Kernel, Operand, Order, Output, QuantizeDown, Stage, Store, gemm};
+use qgemm::{
+    Cast, Context, Encoding, Factor, Finish, Kernel, Offset, Operand, Order, Output, QuantizeDown, Stage, Store,
+    Values, gemm,
+};
 use std::time::Duration;
 
 /// Rows, columns, depth: small, square, matrix-vector, convolution layers, a language model's prefill.
@@ -53,12 +56,18 @@ fn product(c: &mut Criterion) {
             }
             let context = Context::new(kernel, 1);
             for (name, order, stride) in [("nk", Order::DepthContiguous, depth), ("kn", Order::LineContiguous, cols)] {
-                let lhs = Operand::new(&a, (rows, depth), depth, Order::DepthContiguous, Encoding::U8).with_offset(-84);
-                let rhs = Operand::new(&b, (cols, depth), stride, order, Encoding::U8).with_offset(-131);
-                let stages = [Stage::QuantizeDown(QuantizeDown { offset: 1 << 20, multiplier: 5, shift: 20 })];
+                let lhs = Operand::new(&a, (rows, depth), depth, Order::DepthContiguous, Encoding::U8);
+                let lhs = Factor::new(lhs, Offset::Uniform(-84));
+                let rhs = Operand::new(&b, (cols, depth), stride, order, Encoding::U8);
+                let rhs = Factor::new(rhs, Offset::Uniform(-131));
+                let stages = [Stage::QuantizeDown(QuantizeDown {
+                    offset: Values::Uniform(1 << 20),
+                    multiplier: Values::Uniform(5),
+                    shift: Values::Uniform(20),
+                })];
                 group.bench_function(BenchmarkId::new(kernel.name, name), |bencher| {
                     bencher.iter(|| {
-                        let store = Store::U8(Output::new(&mut result, (rows, cols), cols));
+                        let store = Store::U8(Output::new(&mut result, (rows, cols), cols), Cast::Saturating);
                         gemm(&context, &lhs, &rhs, &Finish::new(&stages, store)).expect("memory")
                     });
                 });

@@ -15,6 +15,12 @@ pub(crate) fn rounding_divide_by_pot(x: i32, exponent: u32) -> i32 {
     (x >> exponent) + i32::from(x & mask > threshold)
 }
 
+/// The nearest integer, ties to even; beyond the range of 32 bits its end.
+#[inline(always)]
+pub(crate) fn rounded(x: f32) -> i32 {
+    x.round_ties_even() as i32
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -25,11 +25,13 @@ mod pool;
 mod prepare;
 #[cfg(test)]
 mod reference;
+mod source;
 
 pub use capi::*;
 pub use context::Context;
 pub use error::Error;
 pub use gemm::gemm;
 pub use kernel::Kernel;
-pub use matrix::{Encoding, Operand, Order, Output};
-pub use output::{Finish, QuantizeDown, Stage, Store};
+pub use matrix::{Encoding, Offset, Operand, Order, Output};
+pub use output::{Cast, Element, Finish, QuantizeDown, Residual, Stage, Store, Values};
+pub use source::Factor;

@@ -56,8 +56,6 @@ pub struct Operand<'a> {
     pub(crate) depth: usize,
     pub(crate) order: Order,
     pub(crate) encoding: Encoding,
-    /// Added to every element before it is multiplied.
-    pub(crate) offset: i32,
     lifetime: PhantomData<&'a [u8]>,
 }
 
@@ -68,7 +66,7 @@ unsafe impl Sync for Operand<'_> {}
 
 impl<'a> Operand<'a> {
     /// A view of `lines` × `depth` bytes at `data`; `stride` bytes lie between the starts of two contiguous runs,
-    /// which may overlap. The offset is 0. None if the view reaches beyond the address space.
+    /// which may overlap. None if the view reaches beyond the address space.
     ///
     /// # Safety
     /// Every contiguous run of the view is readable and unchanged for `'a`.
@@ -86,7 +84,7 @@ impl<'a> Operand<'a> {
         // A null pointer will do for no elements, but not for a slice of none.
         let data = if runs == 0 || len == 0 { std::ptr::dangling() } else { data };
         extent::<u8>(data, runs, len, stride)?;
-        Some(Self { data, stride, lines, depth, order, encoding, offset: 0, lifetime: PhantomData })
+        Some(Self { data, stride, lines, depth, order, encoding, lifetime: PhantomData })
     }
 
     /// As [`Operand::from_raw`], of a slice.
@@ -109,12 +107,6 @@ impl<'a> Operand<'a> {
         view
     }
 
-    /// The same view with `offset` added to every element.
-    #[must_use]
-    pub fn with_offset(self, offset: i32) -> Self {
-        Self { offset, ..self }
-    }
-
     /// The contiguous run `index`: a whole line, or all lines at one depth.
     #[inline(always)]
     pub(crate) fn run(&self, index: usize) -> &'a [u8] {
@@ -132,6 +124,15 @@ impl<'a> Operand<'a> {
         };
         Runs { start: self.data.addr(), count, len, stride: self.stride }
     }
+}
+
+/// What is added to the elements of an operand before they are multiplied: minus its zero point, as a rule.
+#[derive(Clone, Copy, Debug)]
+pub enum Offset<'a> {
+    /// The same to all.
+    Uniform(i32),
+    /// To each line its own.
+    PerLine(&'a [i32]),
 }
 
 /// Where the result goes: row-major, `stride` elements from one row to the next.
@@ -217,6 +218,10 @@ pub(crate) struct Runs {
 }
 
 impl Runs {
+    pub(crate) fn new(start: usize, count: usize, len: usize, stride: usize) -> Self {
+        Self { start, count, len, stride }
+    }
+
     fn extent(&self) -> usize {
         if self.count == 0 || self.len == 0 {
             return 0;

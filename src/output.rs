@@ -1,87 +1,135 @@
 //! From accumulators to the result: a pipeline of stages, then a store.
+//!
+//! A pipeline starts with sums, 32-bit integers. A stage takes and gives integers or floats; floats lie in the
+//! accumulators by their bits. A tile passes through the stages one after the other, each a plain loop over its rows.
 
-use crate::matrix::{Output, Runs};
+use crate::matrix::Offset;
 use std::ops::Range;
 
 mod quantize_down;
+mod residual;
+mod store;
+mod values;
 
 pub use quantize_down::QuantizeDown;
+pub use residual::{Element, Residual};
+pub use store::{Cast, Store};
+pub use values::Values;
 
-/// One step of a pipeline, from i32 to i32.
+use crate::fixed_point::rounded;
+use store::each;
+
+/// One step of a pipeline. Integer arithmetic wraps around.
 #[derive(Clone, Copy, Debug)]
-pub enum Stage {
-    /// Scales to 8 bits as gemmlowp's `EightBitIntGemm` does.
-    QuantizeDown(QuantizeDown),
+pub enum Stage<'a> {
+    /// Adds a bias to integers.
+    Bias(Values<'a, i32>),
+    /// Scales integers down as gemmlowp's `EightBitIntGemm` does.
+    QuantizeDown(QuantizeDown<'a>),
+    /// Confines integers; to the maximum, if that is less than the minimum.
+    Clamp {
+        /// The least that is left as it is.
+        min: i32,
+        /// The greatest.
+        max: i32,
+    },
+    /// Integers times floats, rounded to integers again, ties to even, saturating.
+    ScaleF32 {
+        /// What the rounded float of each is multiplied by.
+        scale: Values<'a, f32>,
+        /// Added after rounding.
+        offset_after: i32,
+    },
+    /// Integers become floats, rounded, and are multiplied by a scale, which rounds again.
+    Dequantize(Values<'a, f32>),
+    /// Adds a bias to floats.
+    BiasF32(Values<'a, f32>),
+    /// Confines floats; to the maximum, if that is less than the minimum.
+    ClampF32 {
+        /// The least that is left as it is.
+        min: f32,
+        /// The greatest.
+        max: f32,
+    },
+    /// Adds (residual − zero point) · scale to floats.
+    ResidualF32 {
+        /// What is added.
+        residual: Residual<'a>,
+        /// Subtracted from the residual's integers.
+        zero_point: i32,
+        /// What the difference is multiplied by.
+        scale: f32,
+    },
+    /// Floats times a scale become integers, ties to even, saturating.
+    Quantize {
+        /// One over the scale of the result.
+        scale: Values<'a, f32>,
+        /// Added after rounding.
+        zero_point: i32,
+    },
 }
 
-impl Stage {
+impl Stage<'_> {
+    /// What the stage reads beside its parameters.
+    pub(crate) fn residual(&self) -> Option<&Residual<'_>> {
+        match self {
+            Stage::ResidualF32 { residual, .. } => Some(residual),
+            _ => None,
+        }
+    }
+
     #[inline(always)]
-    fn apply(&self, acc: &mut [i32]) {
+    fn apply<const W: usize>(&self, region: &Region, acc: &mut [i32]) {
+        let float = |x: i32| f32::from_bits(x as u32);
+        let bits = |x: f32| x.to_bits() as i32;
         match self {
-            Stage::QuantizeDown(stage) => acc.iter_mut().for_each(|x| *x = stage.of(*x)),
+            Stage::Bias(bias) => region.each_row::<W>(acc, |row, cols, acc| {
+                bias.lanes(row, cols).apply(acc, i32::wrapping_add);
+            }),
+            Stage::QuantizeDown(stage) => stage.apply::<W>(region, acc),
+            &Stage::Clamp { min, max } => region.each_row::<W>(acc, |_, _, acc| {
+                acc.iter_mut().for_each(|x| *x = (*x).max(min).min(max));
+            }),
+            &Stage::ScaleF32 { scale, offset_after } => region.each_row::<W>(acc, |row, cols, acc| {
+                scale.lanes(row, cols).apply(acc, |x, scale| rounded(x as f32 * scale).wrapping_add(offset_after));
+            }),
+            Stage::Dequantize(scale) => region.each_row::<W>(acc, |row, cols, acc| {
+                scale.lanes(row, cols).apply(acc, |x, scale| bits(x as f32 * scale));
+            }),
+            Stage::BiasF32(bias) => region.each_row::<W>(acc, |row, cols, acc| {
+                bias.lanes(row, cols).apply(acc, |x, bias| bits(float(x) + bias));
+            }),
+            &Stage::ClampF32 { min, max } => region.each_row::<W>(acc, |_, _, acc| {
+                // Not `f32::max`: which zero is the greater differs between instruction sets.
+                let confined = |x: f32| if x < min { min } else { x };
+                let confined = |x: f32| if confined(x) > max { max } else { confined(x) };
+                acc.iter_mut().for_each(|x| *x = bits(confined(float(*x))));
+            }),
+            Stage::ResidualF32 { residual, zero_point, scale } => region.each_row::<W>(acc, |row, cols, acc| {
+                let added = residual.integers(row, cols);
+                if residual.element() == Element::F32 {
+                    acc.iter_mut().zip(&added).for_each(|(x, &r)| *x = bits(float(*x) + float(r) * scale));
+                } else {
+                    let real = |r: i32| r.wrapping_sub(*zero_point) as f32 * scale;
+                    acc.iter_mut().zip(&added).for_each(|(x, &r)| *x = bits(float(*x) + real(r)));
+                }
+            }),
+            &Stage::Quantize { scale, zero_point } => region.each_row::<W>(acc, |row, cols, acc| {
+                scale.lanes(row, cols).apply(acc, |x, scale| rounded(float(x) * scale).wrapping_add(zero_point));
+            }),
         }
     }
-}
-
-/// Where the results go, and as what: the last step of a pipeline.
-pub enum Store<'a> {
-    /// As they are.
-    I32(Output<'a, i32>),
-    /// Confined to 0..=255.
-    U8(Output<'a, u8>),
-    /// Rounded to f32, then multiplied by a scale, which rounds again.
-    F32(Output<'a, f32>, f32),
-}
-
-impl Store<'_> {
-    /// Rows and columns of the result.
-    pub(crate) fn shape(&self) -> (usize, usize) {
-        match self {
-            Store::I32(out) => (out.rows, out.cols),
-            Store::U8(out) => (out.rows, out.cols),
-            Store::F32(out, _) => (out.rows, out.cols),
-        }
-    }
-
-    /// Where the result's bytes lie.
-    pub(crate) fn runs(&self) -> Runs {
-        match self {
-            Store::I32(out) => out.runs(),
-            Store::U8(out) => out.runs(),
-            Store::F32(out, _) => out.runs(),
-        }
-    }
-
-    /// # Safety
-    /// Nobody else uses this part of the result.
-    #[inline(always)]
-    unsafe fn write<const W: usize>(&self, region: &Region, acc: &[i32]) {
-        let (rows, cols) = (region.rows.clone(), region.cols.clone());
-        // SAFETY: this function's own promise, for each.
-        unsafe {
-            match self {
-                Store::I32(out) => each::<W, _>(out.block(rows, cols), acc, |x| x),
-                Store::U8(out) => each::<W, _>(out.block(rows, cols), acc, to_u8),
-                Store::F32(out, scale) => each::<W, _>(out.block(rows, cols), acc, |x| x as f32 * scale),
-            }
-        }
-    }
-}
-
-#[inline(always)]
-fn to_u8(x: i32) -> u8 {
-    x.clamp(0, 255) as u8
 }
 
 /// What is done with every accumulator of a product.
 pub struct Finish<'a> {
-    stages: &'a [Stage],
+    stages: &'a [Stage<'a>],
     store: Store<'a>,
 }
 
 impl<'a> Finish<'a> {
-    /// The stages in order, then the store.
-    pub fn new(stages: &'a [Stage], store: Store<'a>) -> Self {
+    /// The stages in order, then the store. What the last stage gives has to be what the store takes.
+    pub fn new(stages: &'a [Stage<'a>], store: Store<'a>) -> Self {
         Self { stages, store }
     }
 
@@ -90,14 +138,55 @@ impl<'a> Finish<'a> {
     }
 }
 
-/// A tile's place in the result, and what the zero points add to its accumulators.
+/// A tile's place in the result, and what the offsets of the operands add to its accumulators.
 pub(crate) struct Region<'a> {
     pub rows: Range<usize>,
     pub cols: Range<usize>,
-    /// One for each row of the region; empty for zeros.
-    pub row_terms: &'a [i32],
-    /// One for each line of the panel.
-    pub col_terms: &'a [i32],
+    pub depth: usize,
+    /// The sum of each of the region's rows of the LHS; empty if the RHS has no offset.
+    pub row_sums: &'a [i32],
+    /// The sum of each of the panel's columns of the RHS; empty if the LHS has no offset.
+    pub col_sums: &'a [i32],
+    pub row_offsets: LineOffsets<'a>,
+    pub col_offsets: LineOffsets<'a>,
+}
+
+impl Region<'_> {
+    /// Calls `of` with each row, the columns, and the row's accumulators.
+    #[inline(always)]
+    fn each_row<const W: usize>(&self, acc: &mut [i32], mut of: impl FnMut(usize, &Range<usize>, &mut [i32])) {
+        let lanes = self.cols.len();
+        for (acc, row) in acc.as_chunks_mut::<W>().0.iter_mut().zip(self.rows.clone()) {
+            of(row, &self.cols, &mut acc[..lanes]);
+        }
+    }
+}
+
+/// What is added to the numbers of each line as the kernels read them: `offset` less `shift`, what reading them as another
+/// encoding has added already.
+#[derive(Clone, Copy)]
+pub(crate) struct LineOffsets<'a> {
+    pub offset: Offset<'a>,
+    pub shift: i32,
+}
+
+impl LineOffsets<'_> {
+    #[inline(always)]
+    pub(crate) fn of(&self, line: usize) -> i32 {
+        match self.offset {
+            Offset::Uniform(offset) => offset.wrapping_sub(self.shift),
+            Offset::PerLine(offsets) => offsets[line].wrapping_sub(self.shift),
+        }
+    }
+
+    /// The offset of all lines, if it is known to be the same.
+    #[inline(always)]
+    pub(crate) fn uniform(&self) -> Option<i32> {
+        match self.offset {
+            Offset::Uniform(offset) => Some(offset.wrapping_sub(self.shift)),
+            Offset::PerLine(_) => None,
+        }
+    }
 }
 
 /// Turns a tile of accumulators, `width` to a row, into a part of the result.
@@ -110,36 +199,50 @@ pub(crate) type FinishFn = unsafe fn(finish: &Finish, region: &Region, acc: &mut
 /// Nobody else uses this part of the result.
 #[inline(always)]
 pub(crate) unsafe fn finish<const W: usize>(finish: &Finish, region: &Region, acc: &mut [i32]) {
-    add_terms::<W>(region, acc);
-    if let ([Stage::QuantizeDown(stage)], Store::U8(out)) = (finish.stages, &finish.store) {
+    add_offsets::<W>(region, acc);
+    if let ([Stage::QuantizeDown(stage)], Store::U8(out, Cast::Saturating)) = (finish.stages, &finish.store)
+        && let Some(of) = stage.uniform()
+    {
         // EightBitIntGemm's pipeline, in one go.
-        let stage = *stage;
         // SAFETY: this function's own promise.
-        let to = unsafe { out.block(region.rows.clone(), region.cols.clone()) };
-        return each::<W, _>(to, acc, |x| to_u8(stage.of(x)));
+        return unsafe { each::<W, _>(out, region, acc, |x| of(x).clamp(0, 255) as u8) };
     }
-    let lanes = region.cols.len();
-    for acc in acc.as_chunks_mut::<W>().0.iter_mut().take(region.rows.len()) {
-        finish.stages.iter().for_each(|stage| stage.apply(&mut acc[..lanes]));
-    }
+    finish.stages.iter().for_each(|stage| stage.apply::<W>(region, acc));
     // SAFETY: this function's own promise.
     unsafe { finish.store.write::<W>(region, acc) }
 }
 
+/// Turns Σ l·r into Σ (l + a)(r + b) = Σ l·r + b·(Σ l + depth·a) + a·Σ r.
 #[inline(always)]
-fn add_terms<const W: usize>(region: &Region, acc: &mut [i32]) {
-    let col_terms: &[i32; W] = region.col_terms.first_chunk().expect("a term for each line of the panel");
-    for (i, acc) in acc.as_chunks_mut::<W>().0.iter_mut().take(region.rows.len()).enumerate() {
-        let row_term = region.row_terms.get(i).copied().unwrap_or(0);
-        (0..W).for_each(|j| acc[j] = acc[j].wrapping_add(col_terms[j]).wrapping_add(row_term));
+fn add_offsets<const W: usize>(region: &Region, acc: &mut [i32]) {
+    let uniform = (region.row_offsets.uniform(), region.col_offsets.uniform());
+    if uniform == (Some(0), Some(0)) {
+        return;
     }
-}
-
-/// Writes `of` each accumulator to its place. A loop over slices becomes vectors; one over arrays is unrolled first, and
-/// then seldom does.
-#[inline(always)]
-fn each<'a, const W: usize, T: 'a>(rows: impl Iterator<Item = &'a mut [T]>, acc: &[i32], of: impl Fn(i32) -> T) {
-    for (to, acc) in rows.zip(acc.as_chunks::<W>().0) {
-        to.iter_mut().zip(acc).for_each(|(to, &x)| *to = of(x));
+    let mut col_sums = [0; W];
+    if let Some(sums) = region.col_sums.first_chunk() {
+        col_sums = *sums;
+    }
+    let rows = acc.as_chunks_mut::<W>().0.iter_mut().zip(region.rows.clone()).enumerate();
+    let row_sum = |i: usize, a: i32| {
+        let sum = region.row_sums.get(i).copied().unwrap_or(0);
+        sum.wrapping_add(a.wrapping_mul(region.depth as i32))
+    };
+    if let (Some(a), Some(b)) = uniform {
+        let terms = col_sums.map(|sum| sum.wrapping_mul(a));
+        for (i, (acc, _)) in rows {
+            let term = row_sum(i, a).wrapping_mul(b);
+            acc.iter_mut().zip(&terms).for_each(|(x, t)| *x = x.wrapping_add(*t).wrapping_add(term));
+        }
+        return;
+    }
+    let mut offsets = [0; W];
+    offsets.iter_mut().zip(region.cols.clone()).for_each(|(b, col)| *b = region.col_offsets.of(col));
+    for (i, (acc, row)) in rows {
+        let a = region.row_offsets.of(row);
+        let row_sum = row_sum(i, a);
+        for ((x, b), sum) in acc.iter_mut().zip(&offsets).zip(&col_sums) {
+            *x = x.wrapping_add(b.wrapping_mul(row_sum)).wrapping_add(sum.wrapping_mul(a));
+        }
     }
 }

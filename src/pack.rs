@@ -253,13 +253,7 @@ pub(crate) mod portable {
 }
 
 #[inline(always)]
-pub(crate) fn pack_lhs<const WIDENED: bool>(
-    src: &Operand,
-    to: Encoding,
-    first: usize,
-    pitch: usize,
-    lines: &mut [u8],
-) {
+pub(crate) fn pack_lhs<const WIDENED: bool>(src: &Operand, to: Encoding, first: usize, pitch: usize, lines: &mut [u8]) {
     match src.order {
         Order::DepthContiguous => {
             for (i, line) in lines.chunks_exact_mut(pitch).enumerate() {
@@ -292,13 +286,7 @@ fn write_line<const WIDENED: bool>(src: &[u8], encoding: Encoding, to: Encoding,
 
 /// Writes up to 8 lines that are contiguous at each depth, by transposing blocks of 8 × 8 bytes.
 #[inline(always)]
-fn transpose_lines<const WIDENED: bool>(
-    src: &Operand,
-    to: Encoding,
-    first: usize,
-    pitch: usize,
-    lines: &mut [u8],
-) {
+fn transpose_lines<const WIDENED: bool>(src: &Operand, to: Encoding, first: usize, pitch: usize, lines: &mut [u8]) {
     /// Depths transposed before they are written, so that a line is written in long runs.
     const STRIP: usize = 64;
     let size = if WIDENED { 2 } else { 1 };

@@ -16,7 +16,7 @@ pub(crate) struct Prepared<'a> {
 }
 
 /// The memory that prepared lines take: so many bytes and sums.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Room {
     pub bytes: usize,
     pub sums: usize,

@@ -2,8 +2,9 @@
 
 use super::{Status, context::context, guard, size};
 use crate::error::Error;
-use crate::matrix::{Encoding, Operand, Order, Output, Runs};
-use crate::output::{Finish, QuantizeDown, Stage, Store};
+use crate::matrix::{Encoding, Offset, Operand, Order, Output, Runs};
+use crate::output::{Cast, Finish, QuantizeDown, Stage, Store, Values};
+use crate::source::Factor;
 
 /// Bit depth setting: both operands with all their 8 bits, exact.
 pub const QGEMM_A8B8: u32 = 0;
@@ -75,26 +76,22 @@ pub unsafe extern "C" fn qgemm_eight_bit_int_gemm_u8(
     guard(|| {
         let sizes = Sizes::new(m, n, k)?;
         let shift = u32::try_from(c_shift).ok().filter(|&shift| shift <= 31);
+        shift.ok_or(Error::Shift { argument: "c_shift", value: c_shift.into() })?;
         let stage = Stage::QuantizeDown(QuantizeDown {
-            offset: c_offset,
-            multiplier: c_mult_int,
-            shift: shift.ok_or(Error::Shift { argument: "c_shift", value: c_shift.into() })?,
+            offset: Values::Uniform(c_offset),
+            multiplier: Values::Uniform(c_mult_int),
+            shift: Values::Uniform(c_shift),
         });
         check_bit_depth(bit_depth)?;
         // SAFETY: this function's own promise, for each.
-        let (a, b, c) = unsafe {
-            (
-                sizes.a(a, transpose_a, lda)?.with_offset(a_offset),
-                sizes.b(b, transpose_b, ldb)?.with_offset(b_offset),
-                sizes.c(c, transpose_c, ldc)?,
-            )
-        };
-        let store = Store::U8(c);
+        let (a, b, c) =
+            unsafe { (sizes.a(a, transpose_a, lda)?, sizes.b(b, transpose_b, ldb)?, sizes.c(c, transpose_c, ldc)?) };
+        let store = Store::U8(c, Cast::Saturating);
         check_overlap(&store.runs(), &a, &b)?;
         if k == 0 {
             return Ok(());
         }
-        multiply(a, b, transpose_c, &Finish::new(&[stage], store))
+        multiply((a, a_offset), (b, b_offset), transpose_c, &Finish::new(&[stage], store))
     })
 }
 
@@ -150,22 +147,19 @@ pub unsafe extern "C" fn qgemm_eight_bit_int_gemm_f32(
         let sizes = Sizes::new(m, n, k)?;
         check_bit_depth(bit_depth)?;
         // SAFETY: this function's own promise, for each.
-        let (a, b, c) = unsafe {
-            (
-                sizes.a(a, transpose_a, lda)?.with_offset(a_offset),
-                sizes.b(b, transpose_b, ldb)?.with_offset(b_offset),
-                sizes.c(c, transpose_c, ldc)?,
-            )
-        };
-        let store = Store::F32(c, c_scale);
+        let (a, b, c) =
+            unsafe { (sizes.a(a, transpose_a, lda)?, sizes.b(b, transpose_b, ldb)?, sizes.c(c, transpose_c, ldc)?) };
+        let store = Store::F32(c);
         check_overlap(&store.runs(), &a, &b)?;
-        multiply(a, b, transpose_c, &Finish::new(&[], store))
+        let stage = Stage::Dequantize(Values::Uniform(c_scale));
+        multiply((a, a_offset), (b, b_offset), transpose_c, &Finish::new(&[stage], store))
     })
 }
 
 /// `a` is the LHS and `b` the RHS of a row-major result. A column-major one is the row-major transpose, and
 /// (A B)ᵀ = Bᵀ Aᵀ: as lines × depth the operands stay what they are and change sides.
-fn multiply(a: Operand, b: Operand, transpose_c: i32, finish: &Finish) -> Result<(), Error> {
+fn multiply(a: (Operand, i32), b: (Operand, i32), transpose_c: i32, finish: &Finish) -> Result<(), Error> {
+    let [a, b] = [a, b].map(|(operand, offset)| Factor::new(operand, Offset::Uniform(offset)));
     let (lhs, rhs) = if transpose_c != 0 { (a, b) } else { (b, a) };
     crate::gemm(&*context()?, &lhs, &rhs, finish)
 }

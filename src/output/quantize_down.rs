@@ -1,26 +1,45 @@
 //! gemmlowp's oldest way down to 8 bits: an integer multiplier and a shift.
 
+use super::{Region, Values};
 use crate::fixed_point::rounding_divide_by_pot;
 
 /// `(x + offset) · multiplier / 2^shift`, rounded to nearest, ties away from zero.
 ///
 /// Sum and product wrap around, as in gemmlowp's `OutputStageQuantizeDownInt32ToUint8Scale`.
 #[derive(Clone, Copy, Debug)]
-pub struct QuantizeDown {
+pub struct QuantizeDown<'a> {
     /// Added first.
-    pub offset: i32,
+    pub offset: Values<'a, i32>,
     /// What the sum is multiplied by.
-    pub multiplier: i32,
+    pub multiplier: Values<'a, i32>,
     /// 0 to 31.
-    pub shift: u32,
+    pub shift: Values<'a, i32>,
 }
 
-impl QuantizeDown {
+impl QuantizeDown<'_> {
+    /// The stage as a function, if its parameters are the same for all results.
     #[inline(always)]
-    pub(super) fn of(&self, x: i32) -> i32 {
-        let product = x.wrapping_add(self.offset).wrapping_mul(self.multiplier);
-        rounding_divide_by_pot(product, self.shift)
+    pub(super) fn uniform(&self) -> Option<impl Fn(i32) -> i32> {
+        match (self.offset, self.multiplier, self.shift) {
+            (Values::Uniform(offset), Values::Uniform(multiplier), Values::Uniform(shift)) => {
+                Some(move |x: i32| down(x.wrapping_add(offset), multiplier, shift))
+            }
+            _ => None,
+        }
     }
+
+    #[inline(always)]
+    pub(super) fn apply<const W: usize>(&self, region: &Region, acc: &mut [i32]) {
+        region.each_row::<W>(acc, |row, cols, acc| {
+            self.offset.lanes(row, cols).apply(acc, i32::wrapping_add);
+            self.multiplier.lanes(row, cols).apply_both(&self.shift.lanes(row, cols), acc, down);
+        });
+    }
+}
+
+#[inline(always)]
+fn down(x: i32, multiplier: i32, shift: i32) -> i32 {
+    rounding_divide_by_pot(x.wrapping_mul(multiplier), shift as u32)
 }
 
 #[cfg(test)]
@@ -29,7 +48,7 @@ mod tests {
 
     #[test]
     fn ties_go_away_from_zero_and_products_wrap() {
-        let down = |x, offset, multiplier, shift| QuantizeDown { offset, multiplier, shift }.of(x);
+        let down = |x: i32, offset, multiplier, shift| down(x.wrapping_add(offset), multiplier, shift);
         assert_eq!(down(-1, 0, 1, 1), -1);
         assert_eq!(down(-3, 0, 1, 1), -2);
         assert_eq!(down(3, 0, 1, 1), 2);

@@ -1,0 +1,113 @@
+//! Adding another quantized tensor of the result's shape: the shortcut of a residual network.
+
+use crate::kernel::MAX_WIDTH;
+use crate::matrix::Runs;
+use std::marker::PhantomData;
+use std::ops::Range;
+
+/// What the elements of a residual are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Element {
+    /// 0 to 255.
+    U8,
+    /// -128 to 127.
+    I8,
+    /// -32768 to 32767.
+    I16,
+    /// Any 32-bit integer.
+    I32,
+    /// A float.
+    F32,
+}
+
+impl Element {
+    /// Bytes that one takes, and the unit of its alignment.
+    pub const fn size(self) -> usize {
+        match self {
+            Element::U8 | Element::I8 => 1,
+            Element::I16 => 2,
+            Element::I32 | Element::F32 => 4,
+        }
+    }
+}
+
+/// A view of the caller's memory with an element for each of the result's.
+#[derive(Clone, Copy, Debug)]
+pub struct Residual<'a> {
+    data: *const u8,
+    element: Element,
+    /// Elements from one row to the next, and from one column to the next.
+    steps: (usize, usize),
+    shape: (usize, usize),
+    lifetime: PhantomData<&'a [u8]>,
+}
+
+// SAFETY: a residual is only read, and what it points at is shared for its lifetime.
+unsafe impl Send for Residual<'_> {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Residual<'_> {}
+
+impl Residual<'_> {
+    /// A view of rows × columns elements at `data`; element (i, j) lies `i * steps.0 + j * steps.1` elements on.
+    ///
+    /// # Safety
+    /// Every element lies within one allocated object, is aligned, and is readable and unchanged for `'a`, but for the
+    /// very product that reads it: that may write its result over the residual if their elements lie in the same places.
+    pub unsafe fn from_raw(data: *const u8, element: Element, shape: (usize, usize), steps: (usize, usize)) -> Self {
+        Self { data, element, steps, shape, lifetime: PhantomData }
+    }
+
+    pub(crate) fn shape(&self) -> (usize, usize) {
+        self.shape
+    }
+
+    pub(super) fn element(&self) -> Element {
+        self.element
+    }
+
+    /// Where the elements' bytes lie.
+    pub(crate) fn runs(&self) -> Runs {
+        let size = self.element.size();
+        let ((rows, cols), (row_step, col_step)) = (self.shape, self.steps);
+        match col_step {
+            1 => Runs::new(self.data.addr(), rows, cols * size, row_step * size),
+            _ => Runs::new(self.data.addr(), cols, rows * size, col_step * size),
+        }
+    }
+
+    /// The integers of a stretch of a row.
+    #[inline(always)]
+    pub(super) fn integers(&self, row: usize, cols: &Range<usize>) -> [i32; MAX_WIDTH] {
+        let mut numbers = [0; MAX_WIDTH];
+        // SAFETY: the element says what lies there, for each.
+        unsafe {
+            match self.element {
+                Element::U8 => self.read::<u8>(row, cols, &mut numbers, i32::from),
+                Element::I8 => self.read::<i8>(row, cols, &mut numbers, i32::from),
+                Element::I16 => self.read::<i16>(row, cols, &mut numbers, i32::from),
+                Element::I32 | Element::F32 => self.read::<i32>(row, cols, &mut numbers, |x| x),
+            }
+        }
+        numbers
+    }
+
+    /// # Safety
+    /// The elements are of type `T`.
+    #[inline(always)]
+    unsafe fn read<T: Copy>(&self, row: usize, cols: &Range<usize>, to: &mut [i32], of: impl Fn(T) -> i32) {
+        assert!(row < self.shape.0 && cols.end <= self.shape.1);
+        let from = self.data.cast::<T>().wrapping_add(row * self.steps.0);
+        let to = &mut to[..cols.len()];
+        if self.steps.1 == 1 {
+            for (to, col) in to.iter_mut().zip(cols.clone()) {
+                // SAFETY: within the shape, so readable by the promise made to `from_raw`.
+                *to = of(unsafe { from.wrapping_add(col).read() });
+            }
+        } else {
+            for (to, col) in to.iter_mut().zip(cols.clone()) {
+                // SAFETY: as above.
+                *to = of(unsafe { from.wrapping_add(col * self.steps.1).read() });
+            }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! The last step of a pipeline: a cast, and the write into the result.
+
+use super::Region;
+use crate::matrix::{Output, Runs};
+
+/// How numbers of 32 bits become narrower ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cast {
+    /// Those out of range become the nearest in range.
+    Saturating,
+    /// The low bits are kept.
+    Truncating,
+}
+
+/// Where the results go, and as what.
+pub enum Store<'a> {
+    /// Integers as they are.
+    I32(Output<'a, i32>),
+    /// Integers, cast to u8.
+    U8(Output<'a, u8>, Cast),
+    /// Integers, cast to i8.
+    I8(Output<'a, i8>, Cast),
+    /// Integers, cast to i16.
+    I16(Output<'a, i16>, Cast),
+    /// Floats: the last stages have to give floats.
+    F32(Output<'a, f32>),
+}
+
+impl Store<'_> {
+    /// Rows and columns of the result.
+    pub(crate) fn shape(&self) -> (usize, usize) {
+        match self {
+            Store::I32(out) => (out.rows, out.cols),
+            Store::U8(out, _) => (out.rows, out.cols),
+            Store::I8(out, _) => (out.rows, out.cols),
+            Store::I16(out, _) => (out.rows, out.cols),
+            Store::F32(out) => (out.rows, out.cols),
+        }
+    }
+
+    /// Where the result's bytes lie.
+    pub(crate) fn runs(&self) -> Runs {
+        match self {
+            Store::I32(out) => out.runs(),
+            Store::U8(out, _) => out.runs(),
+            Store::I8(out, _) => out.runs(),
+            Store::I16(out, _) => out.runs(),
+            Store::F32(out) => out.runs(),
+        }
+    }
+
+    /// # Safety
+    /// Nobody else uses this part of the result.
+    #[inline(always)]
+    pub(super) unsafe fn write<const W: usize>(&self, region: &Region, acc: &[i32]) {
+        use Cast::*;
+        // SAFETY: this function's own promise, for each.
+        unsafe {
+            match self {
+                Store::I32(out) => each::<W, _>(out, region, acc, |x| x),
+                Store::U8(out, Saturating) => each::<W, _>(out, region, acc, |x| x.clamp(0, 255) as u8),
+                Store::U8(out, Truncating) => each::<W, _>(out, region, acc, |x| x as u8),
+                Store::I8(out, Saturating) => each::<W, _>(out, region, acc, |x| x.clamp(-128, 127) as i8),
+                Store::I8(out, Truncating) => each::<W, _>(out, region, acc, |x| x as i8),
+                Store::I16(out, Saturating) => each::<W, _>(out, region, acc, |x| x.clamp(-32768, 32767) as i16),
+                Store::I16(out, Truncating) => each::<W, _>(out, region, acc, |x| x as i16),
+                Store::F32(out) => each::<W, _>(out, region, acc, |x| f32::from_bits(x as u32)),
+            }
+        }
+    }
+}
+
+/// Writes `of` each accumulator to its place. A loop over slices becomes vectors; one over arrays is unrolled first, and
+/// then seldom does.
+///
+/// # Safety
+/// Nobody else uses this part of the result.
+#[inline(always)]
+pub(super) unsafe fn each<const W: usize, T>(out: &Output<T>, region: &Region, acc: &[i32], of: impl Fn(i32) -> T) {
+    // SAFETY: this function's own promise.
+    let rows = unsafe { out.block(region.rows.clone(), region.cols.clone()) };
+    for (to, acc) in rows.zip(acc.as_chunks::<W>().0) {
+        to.iter_mut().zip(acc).for_each(|(to, &x)| *to = of(x));
+    }
+}
