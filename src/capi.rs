@@ -4,31 +4,99 @@
 
 mod context;
 mod eight_bit_int_gemm;
+mod gemm;
+mod matrix;
+mod shared;
+mod stage;
 mod status;
 mod version;
+mod versioned;
 
 pub use context::*;
 pub use eight_bit_int_gemm::*;
+pub use gemm::*;
+pub use matrix::*;
+pub use shared::*;
+pub use stage::*;
 pub use status::*;
 pub use version::*;
 
 use crate::error::Error;
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread::available_parallelism;
 
 /// Runs a C function's body. What goes wrong becomes a status, and its text the thread's last error.
-fn guard(body: impl FnOnce() -> Result<(), Error>) -> Status {
-    let error = match catch_unwind(AssertUnwindSafe(body)) {
+fn guard(body: impl FnOnce() -> Result<(), Failure>) -> Status {
+    let failure = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => return Status::Ok,
-        Ok(Err(error)) => error,
-        Err(_) => Error::Internal,
+        Ok(Err(failure)) => failure,
+        Err(_) => Error::Internal.into(),
     };
-    status::remember(&error);
-    Status::from(error)
+    status::remember(&failure);
+    Status::from(failure.error)
+}
+
+/// An error, and in which of a call's descriptors it is.
+#[derive(Clone, Copy, Debug)]
+struct Failure {
+    error: Error,
+    place: Place,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    /// The error names the argument itself.
+    Call,
+    /// In what this argument points at.
+    Descriptor(&'static str),
+    /// In the stage of this index.
+    Stage(usize),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self { error, place: Place::Call }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.place {
+            Place::Call => write!(f, "{}", self.error),
+            Place::Descriptor(argument) => write!(f, "{argument}->{}", self.error),
+            Place::Stage(index) => write!(f, "stages[{index}]: {}", self.error),
+        }
+    }
+}
+
+/// Says where an error is.
+trait Within<T> {
+    fn within(self, argument: &'static str) -> Result<T, Failure>;
+}
+
+impl<T> Within<T> for Result<T, Error> {
+    fn within(self, argument: &'static str) -> Result<T, Failure> {
+        self.map_err(|error| Failure { error, place: Place::Descriptor(argument) })
+    }
 }
 
 /// A dimension that C passed.
 fn size(argument: &'static str, value: i32) -> Result<usize, Error> {
     usize::try_from(value).map_err(|_| Error::Size { argument, value: value.into() })
+}
+
+/// More threads than this are not started, whatever is asked for.
+const MOST_THREADS: usize = 256;
+
+/// A number of threads that C passed: 0 for one on each processor.
+fn threads(argument: &'static str, value: i32) -> Result<usize, Error> {
+    let threads = match usize::try_from(value) {
+        Err(_) => return Err(Error::Threads { argument, value: value.into() }),
+        Ok(0) => available_parallelism().map_or(1, |n| n.get()),
+        Ok(threads) => threads,
+    };
+    Ok(threads.min(MOST_THREADS))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// Why a call did nothing. Its text names the argument and says what was expected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Error {
     /// A pointer is null though its matrix has elements.
     Null {
@@ -47,6 +47,8 @@ pub enum Error {
     },
     /// A number of threads is negative.
     Threads {
+        /// The argument's name.
+        argument: &'static str,
         /// What was passed.
         value: i64,
     },
@@ -66,6 +68,101 @@ pub enum Error {
     OutOfMemory {
         /// How much was asked for.
         bytes: usize,
+    },
+    /// Memory that the caller gave for a call is too small.
+    Workspace {
+        /// How many bytes it has.
+        size: usize,
+        /// The least it may have.
+        least: usize,
+    },
+    /// The size that a struct begins with is not that of any version.
+    StructSize {
+        /// The argument's name.
+        argument: &'static str,
+        /// What was passed.
+        value: usize,
+        /// The size in the first version.
+        least: usize,
+    },
+    /// A struct of a later version has something in the part that this version does not know.
+    StructTail {
+        /// The argument's name.
+        argument: &'static str,
+        /// How many bytes this version knows.
+        known: usize,
+    },
+    /// A value that this version does not know, where it knows some.
+    Option {
+        /// The argument's name.
+        argument: &'static str,
+        /// What was passed.
+        value: u32,
+    },
+    /// A matrix or a parameter has not the size that another has.
+    Mismatch {
+        /// The dimension's name.
+        argument: &'static str,
+        /// What was passed.
+        value: usize,
+        /// Whose size it has to have.
+        other: &'static str,
+        /// That size.
+        expected: usize,
+    },
+    /// An element type that is not possible here.
+    Type {
+        /// The argument's name.
+        argument: &'static str,
+        /// What was passed.
+        value: u32,
+        /// What is possible.
+        expected: &'static str,
+    },
+    /// A parameter has fewer values than the result has rows or columns.
+    VectorLength {
+        /// The parameter's name.
+        argument: &'static str,
+        /// How many it has.
+        len: i64,
+        /// The least that it may have.
+        least: usize,
+    },
+    /// A stage does not take what the one before it gives, or the result is not what the last one gives.
+    StageOrder {
+        /// What is wrong.
+        problem: &'static str,
+    },
+    /// An exponent is outside -31 to 30.
+    Exponent {
+        /// The argument's name.
+        argument: &'static str,
+        /// What was passed.
+        value: i64,
+    },
+    /// A parameter is out of its range.
+    Parameter {
+        /// The argument's name.
+        argument: &'static str,
+        /// What was passed.
+        value: f64,
+        /// What is expected.
+        expected: &'static str,
+    },
+    /// Bytes that a later version may give a meaning are not 0.
+    Reserved {
+        /// The argument's name.
+        argument: &'static str,
+    },
+    /// A sum could leave 32 bits, and the caller wants to know.
+    Overflow {
+        /// The greatest magnitude that a sum could have.
+        bound: u128,
+    },
+    /// A pointer is null that has to point at something.
+    Missing {
+        /// The argument's name.
+        argument: &'static str,
     },
     /// `QGEMM_ISA` names no kernel.
     UnknownIsa {
@@ -102,8 +199,8 @@ impl fmt::Display for Error {
             Error::BitDepth { value } => {
                 write!(f, "bit_depth is {value}, but must be QGEMM_A8B8 (0) or QGEMM_A5B7 (1)")
             }
-            Error::Threads { value } => {
-                write!(f, "max_num_threads is {value}, but must be a number of threads, or 0 for one on each processor")
+            Error::Threads { argument, value } => {
+                write!(f, "{argument} is {value}, but must be a number of threads, or 0 for one on each processor")
             }
             Error::TooLarge { argument } => {
                 write!(f, "{argument} reaches beyond the address space with these sizes and this stride")
@@ -113,6 +210,47 @@ impl fmt::Display for Error {
             }
             Error::OutOfMemory { bytes } => {
                 write!(f, "{bytes} bytes of scratch memory were not to be had")
+            }
+            Error::Workspace { size, least } => {
+                write!(f, "workspace_size is {size}, but must be at least {least}")
+            }
+            Error::StructSize { argument, value, least } => {
+                write!(
+                    f,
+                    "{argument}->struct_size is {value}, but must be sizeof(*{argument}), which is {least} or more"
+                )
+            }
+            Error::StructTail { argument, known } => {
+                write!(
+                    f,
+                    "*{argument} has values beyond its first {known} bytes, which are all that this libqgemm knows"
+                )
+            }
+            Error::Option { argument, value } => {
+                write!(f, "{argument} is {value}, which this libqgemm does not know")
+            }
+            Error::Mismatch { argument, value, other, expected } => {
+                write!(f, "{argument} is {value}, but must be {other}, which is {expected}")
+            }
+            Error::Type { argument, value, expected } => {
+                write!(f, "{argument} is {value}, but must be {expected}")
+            }
+            Error::VectorLength { argument, len, least } => {
+                write!(f, "{argument} has {len} values, but must have at least {least}")
+            }
+            Error::StageOrder { problem } => write!(f, "{problem}"),
+            Error::Exponent { argument, value } => {
+                write!(f, "{argument} is {value}, but must be -31 to 30")
+            }
+            Error::Parameter { argument, value, expected } => {
+                write!(f, "{argument} is {value}, but must be {expected}")
+            }
+            Error::Reserved { argument } => write!(f, "{argument} is reserved and must be 0"),
+            Error::Overflow { bound } => {
+                write!(f, "a sum could reach {bound}, beyond 32 bits, with these sizes, types and offsets")
+            }
+            Error::Missing { argument } => {
+                write!(f, "{argument} is null, but must not be")
             }
             Error::UnknownIsa { name } => {
                 write!(f, "QGEMM_ISA is \"{name}\", which names no kernel; known are")?;

@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::kernel::{Kernel, MAX_ROWS, Tile};
 use crate::output::{Finish, Region};
 use crate::prepare::{Prepared, Room};
+use crate::scratch::Scratch;
 use crate::source::{Factor, Source, Space};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -22,19 +23,47 @@ use std::sync::{Mutex, PoisonError};
 /// # Panics
 /// If the shapes of the operands and of the result do not agree.
 pub fn gemm(context: &Context, lhs: &Factor, rhs: &Factor, finish: &Finish) -> Result<(), Error> {
-    let shape = Shape { rows: lhs.lines(), cols: rhs.lines(), depth: lhs.depth() };
-    assert_eq!(shape.depth, rhs.depth(), "the operands differ in depth");
+    gemm_in(context, lhs, rhs, finish, None)
+}
+
+/// As [`gemm`], in memory of the caller's if there is any, of at least [`workspace_len`] bytes.
+pub(crate) fn gemm_in(
+    context: &Context,
+    lhs: &Factor,
+    rhs: &Factor,
+    finish: &Finish,
+    workspace: Option<&mut [u8]>,
+) -> Result<(), Error> {
+    let Some(shape) = shape(lhs, rhs)? else { return Ok(()) };
     assert_eq!((shape.rows, shape.cols), finish.store().shape(), "the result has another shape");
-    if shape.rows == 0 || shape.cols == 0 {
-        return Ok(());
-    }
-    if !shape.is_packable() {
-        return Err(Error::OutOfMemory { bytes: usize::MAX });
-    }
-    let product = Product::new(context, lhs, rhs, shape);
-    let mut scratch = context.scratch(product.scratch_len())?;
+    let worth = if context.threads.is_warm() { WORTH_SHARING } else { WORTH_WAKING };
+    let threads = if shape.macs() < worth { 1 } else { context.threads() };
+    let product = Product::new(context, lhs, rhs, shape, threads);
+    let mut scratch = match workspace {
+        Some(workspace) => Scratch::callers(workspace, product.scratch_len())?,
+        None => context.scratch(product.scratch_len())?,
+    };
     product.run(finish, scratch.as_mut_slice());
     Ok(())
+}
+
+/// How many bytes of the caller's a product may need.
+pub(crate) fn workspace_len(context: &Context, lhs: &Factor, rhs: &Factor) -> Result<usize, Error> {
+    let Some(shape) = shape(lhs, rhs)? else { return Ok(0) };
+    // Whether threads are worth it is decided anew by each call.
+    let len = |threads| Product::new(context, lhs, rhs, shape, threads).scratch_len();
+    Ok(Scratch::callers_len(len(1).max(len(context.threads()))))
+}
+
+/// The shape of a product that has results.
+fn shape(lhs: &Factor, rhs: &Factor) -> Result<Option<Shape>, Error> {
+    assert_eq!(lhs.depth(), rhs.depth(), "the operands differ in depth");
+    let shape = Shape { rows: lhs.lines(), cols: rhs.lines(), depth: lhs.depth() };
+    match shape.rows == 0 || shape.cols == 0 {
+        true => Ok(None),
+        false if shape.is_packable() => Ok(Some(shape)),
+        false => Err(Error::OutOfMemory { bytes: usize::MAX }),
+    }
 }
 
 /// One product and how it is to be computed.
@@ -59,10 +88,8 @@ const WORTH_SHARING: f64 = 4e5;
 const PIECES: usize = 4;
 
 impl<'a> Product<'a> {
-    fn new(context: &'a Context, lhs: &Factor<'a>, rhs: &Factor<'a>, shape: Shape) -> Self {
+    fn new(context: &'a Context, lhs: &Factor<'a>, rhs: &Factor<'a>, shape: Shape, threads: usize) -> Self {
         let kernel = context.kernel;
-        let worth = if context.pool.is_warm() { WORTH_SHARING } else { WORTH_WAKING };
-        let threads = if shape.macs() < worth { 1 } else { context.threads() };
         let sides = Source::pair(kernel, lhs, rhs);
         let blocks = Blocks::new(kernel, shape, sides[RHS].order(), threads, Caches::get());
         Self { context, kernel, sides, depth: shape.depth, blocks, threads }
@@ -79,7 +106,7 @@ impl<'a> Product<'a> {
         let desk_len = self.desk_len();
         let desks = Mutex::new(carver.bytes(desk_len * self.workers()).chunks_exact_mut(desk_len));
         let next = AtomicUsize::new(0);
-        self.context.pool.run(self.workers(), |_| {
+        self.context.threads.run(self.workers(), |_| {
             let desk = desks.lock().unwrap_or_else(PoisonError::into_inner).next();
             let mut carver = Carver::new(desk.expect("a desk for each worker"));
             let acc = carver.ints(self.acc_len());
@@ -122,7 +149,7 @@ impl<'a> Product<'a> {
         let cut = self.cut(side).with_pieces(pieces);
         let mut all = Space::carve(carver, source.room(cut.len));
         let left = Mutex::new((0, all.first(source.room(cut.len))));
-        self.context.pool.run(cut.pieces, |_| {
+        self.context.threads.run(cut.pieces, |_| {
             let (lines, mut space) = {
                 let (next, rest) = &mut *left.lock().unwrap_or_else(PoisonError::into_inner);
                 let lines = cut.piece(*next);

@@ -21,11 +21,12 @@ mod kernel;
 mod matrix;
 mod output;
 mod pack;
-mod pool;
 mod prepare;
 #[cfg(test)]
 mod reference;
+mod scratch;
 mod source;
+mod threads;
 
 pub use capi::*;
 pub use context::Context;

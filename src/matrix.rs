@@ -196,8 +196,26 @@ impl<'a, T> Output<'a, T> {
     }
 }
 
+/// The `count` values at `data`. None if they reach beyond the address space.
+///
+/// # Safety
+/// If there are any, `data` is aligned, and they are readable and unchanged for `'a`.
+pub(crate) unsafe fn slice<'a, T>(data: *const T, count: usize) -> Option<&'a [T]> {
+    if count == 0 {
+        return Some(&[]);
+    }
+    extent(data, 1, count, 0)?;
+    // SAFETY: this function's own promise.
+    Some(unsafe { std::slice::from_raw_parts(data, count) })
+}
+
+/// Where the bytes of values lie.
+pub(crate) fn bytes_of<T>(values: &[T]) -> Runs {
+    Runs::new(values.as_ptr().addr(), 1, size_of_val(values), 0)
+}
+
 /// How far, in bytes, `runs` runs of `len` elements reach; a stride between fewer than two runs counts for nothing.
-fn extent<T>(data: *const T, runs: usize, len: usize, stride: usize) -> Option<usize> {
+pub(crate) fn extent<T>(data: *const T, runs: usize, len: usize, stride: usize) -> Option<usize> {
     if runs == 0 || len == 0 {
         return Some(0);
     }
@@ -209,7 +227,7 @@ fn extent<T>(data: *const T, runs: usize, len: usize, stride: usize) -> Option<u
 }
 
 /// The bytes of a strided matrix: `count` runs of `len` bytes, `stride` bytes from the start of one to the next.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Runs {
     start: usize,
     count: usize,

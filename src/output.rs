@@ -3,17 +3,23 @@
 //! A pipeline starts with sums, 32-bit integers. A stage takes and gives integers or floats; floats lie in the
 //! accumulators by their bits. A tile passes through the stages one after the other, each a plain loop over its rows.
 
-use crate::matrix::Offset;
+use crate::matrix::{Offset, Runs};
 use std::ops::Range;
 
+mod logistic;
 mod quantize_down;
 mod residual;
+mod scale;
 mod store;
+mod tanh;
 mod values;
 
+pub use logistic::Logistic;
 pub use quantize_down::QuantizeDown;
 pub use residual::{Element, Residual};
+pub use scale::{Rounding, Scale};
 pub use store::{Cast, Store};
+pub use tanh::Tanh;
 pub use values::Values;
 
 use crate::fixed_point::rounded;
@@ -32,6 +38,25 @@ pub enum Stage<'a> {
         min: i32,
         /// The greatest.
         max: i32,
+    },
+    /// Scales integers in fixed point.
+    Scale(Scale<'a>),
+    /// tanh of integers.
+    Tanh(Tanh),
+    /// The logistic function of integers.
+    Logistic(Logistic),
+    /// Adds scaled (residual − zero point) to integers.
+    Residual {
+        /// What is added.
+        residual: Residual<'a>,
+        /// Subtracted from the residual's integers.
+        zero_point: i32,
+        /// The difference times this, over 2³¹, ...
+        multiplier: i32,
+        /// ... and times 2 to this power, -31 to 30.
+        exponent: i32,
+        /// How that is rounded.
+        rounding: Rounding,
     },
     /// Integers times floats, rounded to integers again, ties to even, saturating.
     ScaleF32 {
@@ -73,9 +98,22 @@ impl Stage<'_> {
     /// What the stage reads beside its parameters.
     pub(crate) fn residual(&self) -> Option<&Residual<'_>> {
         match self {
-            Stage::ResidualF32 { residual, .. } => Some(residual),
+            Stage::Residual { residual, .. } | Stage::ResidualF32 { residual, .. } => Some(residual),
             _ => None,
         }
+    }
+
+    /// Where the values of the stage's parameters lie.
+    pub(crate) fn parameters(&self) -> impl Iterator<Item = Runs> {
+        let runs = match self {
+            Stage::Bias(bias) => [bias.runs(), None, None],
+            Stage::QuantizeDown(stage) => [stage.offset.runs(), stage.multiplier.runs(), stage.shift.runs()],
+            Stage::Scale(stage) => [stage.multiplier.runs(), stage.exponent.runs(), None],
+            Stage::ScaleF32 { scale, .. } | Stage::Quantize { scale, .. } => [scale.runs(), None, None],
+            Stage::Dequantize(values) | Stage::BiasF32(values) => [values.runs(), None, None],
+            _ => [None; 3],
+        };
+        runs.into_iter().flatten()
     }
 
     #[inline(always)]
@@ -90,6 +128,19 @@ impl Stage<'_> {
             &Stage::Clamp { min, max } => region.each_row::<W>(acc, |_, _, acc| {
                 acc.iter_mut().for_each(|x| *x = (*x).max(min).min(max));
             }),
+            Stage::Scale(stage) => stage.apply::<W>(region, acc),
+            Stage::Tanh(tanh) => region.each_row::<W>(acc, |_, _, acc| acc.iter_mut().for_each(|x| *x = tanh.of(*x))),
+            Stage::Logistic(logistic) => {
+                region.each_row::<W>(acc, |_, _, acc| acc.iter_mut().for_each(|x| *x = logistic.of(*x)));
+            }
+            &Stage::Residual { residual, zero_point, multiplier, exponent, rounding } => {
+                region.each_row::<W>(acc, |row, cols, acc| {
+                    let mut added = residual.integers(row, cols);
+                    added.iter_mut().for_each(|r| *r = r.wrapping_sub(zero_point));
+                    rounding.scale(&mut added[..acc.len()], multiplier, exponent);
+                    acc.iter_mut().zip(&added).for_each(|(x, r)| *x = x.wrapping_add(*r));
+                });
+            }
             &Stage::ScaleF32 { scale, offset_after } => region.each_row::<W>(acc, |row, cols, acc| {
                 scale.lanes(row, cols).apply(acc, |x, scale| rounded(x as f32 * scale).wrapping_add(offset_after));
             }),

@@ -26,6 +26,22 @@ impl<'a> Factor<'a> {
         Self { operand, offset }
     }
 
+    /// The greatest magnitude that a sum of products with `other` could have.
+    pub(crate) fn bound(&self, other: &Factor) -> u128 {
+        self.greatest() * other.greatest() * self.depth() as u128
+    }
+
+    /// The greatest magnitude that an element could have, its offset included.
+    fn greatest(&self) -> u128 {
+        let offsets = match &self.offset {
+            Offset::Uniform(offset) => std::slice::from_ref(offset),
+            Offset::PerLine(offsets) => &offsets[..self.lines()],
+        };
+        let ends = [0x00, 0x7f, 0x80, 0xff].map(|byte| i64::from(self.operand.encoding.decode(byte)));
+        let reach = |offset: &i32| ends.map(|end| (end + i64::from(*offset)).unsigned_abs()).into_iter().max();
+        offsets.iter().filter_map(reach).max().unwrap_or(0).into()
+    }
+
     pub(crate) fn lines(&self) -> usize {
         self.operand.lines
     }

@@ -56,6 +56,7 @@
 
 /* Rendered from src/capi/ by cbindgen: QGEMM_BLESS=1 cargo test --test header */
 
+#include <stddef.h>
 #include <stdint.h>
 
 /** The version of this header. That of the library is qgemm_version(). */
@@ -80,6 +81,122 @@
 #endif
 #endif
 
+/** A qgemm_operand to begin with: no elements, all offsets 0. */
+#define QGEMM_OPERAND_INIT {sizeof(qgemm_operand), NULL, NULL, 0, 0, 0, 0, 0, {NULL, 0, 0, 0}}
+/** A qgemm_result to begin with: no elements. */
+#define QGEMM_RESULT_INIT {sizeof(qgemm_result), NULL, 0, 0, 0, 0, 0}
+/** A qgemm_gemm_options to begin with: no options. */
+#define QGEMM_GEMM_OPTIONS_INIT {sizeof(qgemm_gemm_options), 0, 0, NULL, 0}
+/** A qgemm_context_options to begin with: one thread. */
+#define QGEMM_CONTEXT_OPTIONS_INIT {sizeof(qgemm_context_options), 1, 0, NULL, NULL}
+
+/** Element type: 0 to 255. */
+#define QGEMM_TYPE_U8 1
+
+/** Element type: -128 to 127, two's complement. */
+#define QGEMM_TYPE_S8 2
+
+/** Element type: -32768 to 32767, two's complement. */
+#define QGEMM_TYPE_S16 3
+
+/** Element type: a 32-bit integer, two's complement. */
+#define QGEMM_TYPE_S32 4
+
+/** Element type: a float of 32 bits. */
+#define QGEMM_TYPE_F32 5
+
+/** Storage order: the elements of a row are contiguous. */
+#define QGEMM_ROW_MAJOR 0
+
+/** Storage order: the elements of a column are contiguous. */
+#define QGEMM_COL_MAJOR 1
+
+/** Axis of a parameter: one value for all. */
+#define QGEMM_UNIFORM 0
+
+/** Axis of a parameter: data[i] for row i. gemmlowp's VectorShape Col. */
+#define QGEMM_PER_ROW 1
+
+/** Axis of a parameter: data[j] for column j. gemmlowp's VectorShape Row. */
+#define QGEMM_PER_COL 2
+
+/** Stage: adds u.bias.bias to integers, wrapping around. gemmlowp's OutputStageBiasAddition. */
+#define QGEMM_STAGE_BIAS 1
+
+/**
+ * Stage: (x + offset) * multiplier / 2^shift by u.quantize_down, rounded to nearest, ties away from zero; sum and product
+ * wrap around. gemmlowp's OutputStageQuantizeDownInt32ToUint8Scale.
+ */
+#define QGEMM_STAGE_QUANTIZE_DOWN 2
+
+/**
+ * Stage: x * multiplier / 2^31 * 2^exponent + offset_after by u.scale. gemmlowp's
+ * OutputStageScaleInt32ByFixedPointAndExponent; with minus the shift for an exponent its
+ * OutputStageQuantizeDownInt32ByFixedPoint.
+ */
+#define QGEMM_STAGE_SCALE 3
+
+/** Stage: confines integers to u.clamp.min and u.clamp.max; to max where min is greater. gemmlowp's OutputStageClamp. */
+#define QGEMM_STAGE_CLAMP 4
+
+/** Stage: zero + amplitude * tanh((x - zero) / amplitude) by u.tanh, in fixed point. gemmlowp's OutputStageTanh. */
+#define QGEMM_STAGE_TANH 5
+
+/**
+ * Stage: result_zero + result_amplitude * logistic((x - zero) / amplitude) by u.logistic, in fixed point, where
+ * logistic(t) is 1 / (1 + exp(-t)).
+ */
+#define QGEMM_STAGE_LOGISTIC 6
+
+/** Stage: rounds (float)x * scale to an integer, ties to even, saturating, and adds offset_after, by u.scale_f32. */
+#define QGEMM_STAGE_SCALE_F32 7
+
+/** Stage: adds another quantized tensor to integers: x + scaled(r - zero_point), by u.residual. */
+#define QGEMM_STAGE_RESIDUAL 8
+
+/** Stage: integers become floats: (float)x * scale, each step rounded to nearest, ties to even, by u.dequantize. */
+#define QGEMM_STAGE_DEQUANTIZE 9
+
+/** Stage: adds u.bias_f32.bias to floats. */
+#define QGEMM_STAGE_BIAS_F32 10
+
+/** Stage: confines floats to u.clamp_f32.min and u.clamp_f32.max; to max where min is greater. */
+#define QGEMM_STAGE_CLAMP_F32 11
+
+/** Stage: adds another tensor to floats: x + (float)(r - zero_point) * scale, by u.residual_f32. */
+#define QGEMM_STAGE_RESIDUAL_F32 12
+
+/** Stage: floats become integers: x * scale rounded, ties to even, saturating, plus zero_point, by u.quantize. */
+#define QGEMM_STAGE_QUANTIZE 13
+
+/** Stage, the last: integers become those of the result's type, u8, s8 or s16; out of range, the nearest in range. */
+#define QGEMM_STAGE_CAST_SATURATING 14
+
+/** Stage, the last: integers become those of the result's type, u8, s8 or s16, by their low bits. */
+#define QGEMM_STAGE_CAST_TRUNCATING 15
+
+/**
+ * Rounding: twice, as gemmlowp and TFLite's reference do. x, shifted left by a positive exponent (saturating), is multiplied
+ * to the upper half of a 64-bit product, doubled, rounded to nearest with ties up; then divided by a power of two for a
+ * negative exponent, rounded to nearest with ties away from zero.
+ */
+#define QGEMM_ROUND_TWICE 0
+
+/** Rounding: as QGEMM_ROUND_TWICE, but the ties of the division go up: ruy on x86, TFLite's NEON kernels. */
+#define QGEMM_ROUND_TWICE_UP 1
+
+/**
+ * Rounding: once, to nearest, ties up: (x * multiplier + 2^(30 - exponent)) >> (31 - exponent) in 64 bits, saturated.
+ * TFLite's single rounding, ruy on Arm.
+ */
+#define QGEMM_ROUND_ONCE 2
+
+/**
+ * Flag of a product: fail with QGEMM_STATUS_OVERFLOW where a sum could leave 32 bits, instead of wrapping around. Judged
+ * before anything is computed, by the depth, the types, the offsets and, where an operand is packed, its values.
+ */
+#define QGEMM_CHECK_OVERFLOW 1
+
 /** Bit depth setting: both operands with all their 8 bits, exact. */
 #define QGEMM_A8B8 0
 
@@ -101,18 +218,26 @@ enum qgemm_status
  {
     /** The result is complete. */
     QGEMM_STATUS_OK = 0,
-    /** A pointer is null though its matrix has elements. */
+    /** A pointer is null that must not be, such as that of a matrix with elements. */
     QGEMM_STATUS_NULL_POINTER = 1,
-    /** A dimension is negative. */
+    /** A dimension is negative, or not that of the other matrices. */
     QGEMM_STATUS_SHAPE = 2,
     /** A stride is shorter than the line it steps over. */
     QGEMM_STATUS_STRIDE = 3,
-    /** A shift is outside 0 to 31. */
+    /** An element type that is none, or not possible there. */
+    QGEMM_STATUS_TYPE = 4,
+    /** A stage does not take what the one before it gives, or the result is not what the last one gives. */
+    QGEMM_STATUS_STAGE_ORDER = 5,
+    /** A shift is outside 0 to 31, or an exponent outside -31 to 30. */
     QGEMM_STATUS_SHIFT_RANGE = 6,
+    /** A parameter has fewer values than there are rows or columns. */
+    QGEMM_STATUS_VECTOR_LENGTH = 7,
     /** A matrix reaches beyond the address space. */
     QGEMM_STATUS_TOO_LARGE = 8,
     /** Memory for packing was not to be had. */
     QGEMM_STATUS_OUT_OF_MEMORY = 9,
+    /** A struct_size is none that the struct ever had, or what lies beyond the known part is not 0. */
+    QGEMM_STATUS_STRUCT_SIZE = 10,
     /** QGEMM_ISA names no kernel, or one that this processor does not run. */
     QGEMM_STATUS_UNSUPPORTED = 11,
     /** A defect of libqgemm itself. The result may be half written. */
@@ -125,6 +250,14 @@ enum qgemm_status
     QGEMM_STATUS_THREADS = 15,
     /** A pointer is not aligned as its elements have to be. */
     QGEMM_STATUS_ALIGNMENT = 16,
+    /** A sum could leave 32 bits, and QGEMM_CHECK_OVERFLOW was asked for. */
+    QGEMM_STATUS_OVERFLOW = 17,
+    /** A parameter is out of its range. */
+    QGEMM_STATUS_PARAMETER = 18,
+    /** A workspace is too small. */
+    QGEMM_STATUS_WORKSPACE = 19,
+    /** An option has no such value, or what is reserved is not 0. */
+    QGEMM_STATUS_OPTION = 22,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -133,6 +266,350 @@ typedef enum qgemm_status qgemm_status;
 typedef int32_t qgemm_status;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
+
+/**
+ * Threads and scratch memory for products, which last from call to call: made by qgemm_context_create(), freed by
+ * qgemm_context_free().
+ *
+ * Any number of threads may use one context at once. While its threads have the product of one call, other calls do
+ * their work alone; where that is not wanted, give each caller a context of its own.
+ */
+typedef struct qgemm_context qgemm_context;
+
+/** An operand in the order in which the kernels read it. */
+typedef struct qgemm_packed qgemm_packed;
+
+/** An integer parameter: one value, or one for each row or each column. All zeros are the value 0 for all. */
+typedef struct qgemm_i32_values {
+    /** The values, one for each row or column. Read only if axis is not QGEMM_UNIFORM. */
+    const int32_t *data;
+    /** How many values data has: at least as many as there are rows or columns; what lies beyond those is not read. */
+    int64_t len;
+    /** The value if axis is QGEMM_UNIFORM. */
+    int32_t value;
+    /** QGEMM_UNIFORM, QGEMM_PER_ROW or QGEMM_PER_COL. */
+    uint32_t axis;
+} qgemm_i32_values;
+
+/**
+ * One side of a product: lhs is m x k, rhs is k x n.
+ *
+ * Set all of it to zero with QGEMM_OPERAND_INIT first, then what matters.
+ */
+typedef struct qgemm_operand {
+    /** sizeof(qgemm_operand). */
+    size_t struct_size;
+    /** The elements. May be NULL if there are none. */
+    const void *data;
+    /**
+     * The elements in packed form, and data NULL; or NULL. Rows, cols and type may then be 0, or have to be what was packed;
+     * stride and order do not matter.
+     */
+    const struct qgemm_packed *packed;
+    /** How many rows, at least 0. */
+    int64_t rows;
+    /** How many columns, at least 0. */
+    int64_t cols;
+    /**
+     * Elements from the start of one row (column, if order is QGEMM_COL_MAJOR) to the start of the next; 0 for no gaps.
+     * Less than the length of a row is allowed: rows then overlap.
+     */
+    int64_t stride;
+    /** QGEMM_TYPE_U8 or QGEMM_TYPE_S8. */
+    uint32_t type;
+    /** QGEMM_ROW_MAJOR or QGEMM_COL_MAJOR. */
+    uint32_t order;
+    /**
+     * Added to every element before it is multiplied: minus the zero point. Of lhs uniform or per row, of rhs uniform or
+     * per column.
+     */
+    struct qgemm_i32_values offset;
+} qgemm_operand;
+
+/**
+ * The result of a product, m x n.
+ *
+ * Set all of it to zero with QGEMM_RESULT_INIT first, then what matters.
+ */
+typedef struct qgemm_result {
+    /** sizeof(qgemm_result). */
+    size_t struct_size;
+    /** Where the elements go, aligned as their type has to be. May be NULL if there are none. */
+    void *data;
+    /** How many rows: as many as lhs. */
+    int64_t rows;
+    /** How many columns: as many as rhs. */
+    int64_t cols;
+    /**
+     * Elements from the start of one row (column, if order is QGEMM_COL_MAJOR) to the start of the next, at least the
+     * length of one; 0 for no gaps.
+     */
+    int64_t stride;
+    /** QGEMM_TYPE_U8, _S8, _S16, _S32 or _F32. */
+    uint32_t type;
+    /** QGEMM_ROW_MAJOR or QGEMM_COL_MAJOR. */
+    uint32_t order;
+} qgemm_result;
+
+/** Parameters of QGEMM_STAGE_BIAS. */
+typedef struct qgemm_stage_bias {
+    /** What is added. */
+    struct qgemm_i32_values bias;
+} qgemm_stage_bias;
+
+/** Parameters of QGEMM_STAGE_QUANTIZE_DOWN. */
+typedef struct qgemm_stage_quantize_down {
+    /** Added first. */
+    struct qgemm_i32_values offset;
+    /** What the sum is multiplied by. */
+    struct qgemm_i32_values multiplier;
+    /** Which power of two the product is divided by: 0 to 31. */
+    struct qgemm_i32_values shift;
+} qgemm_stage_quantize_down;
+
+/** Parameters of QGEMM_STAGE_SCALE. */
+typedef struct qgemm_stage_scale {
+    /** A fraction of 2^31, usually at least 2^30: see qgemm_quantize_multiplier(). */
+    struct qgemm_i32_values multiplier;
+    /** The power of two that goes with it: -31 to 30. */
+    struct qgemm_i32_values exponent;
+    /** Added after rounding, wrapping around: the zero point of the result. */
+    int32_t offset_after;
+    /** QGEMM_ROUND_TWICE, QGEMM_ROUND_TWICE_UP or QGEMM_ROUND_ONCE. */
+    uint32_t rounding;
+} qgemm_stage_scale;
+
+/** Parameters of QGEMM_STAGE_CLAMP. */
+typedef struct qgemm_stage_clamp {
+    /** The least integer that is left as it is. */
+    int32_t min;
+    /** The greatest. */
+    int32_t max;
+} qgemm_stage_clamp;
+
+/** Parameters of QGEMM_STAGE_TANH. */
+typedef struct qgemm_stage_tanh {
+    /** The integer that stands for 0, before and after. */
+    int32_t zero;
+    /** By how much the integer that stands for 1 exceeds that: at least 0; zero plus and minus 8 times that fit 32 bits. */
+    int32_t amplitude;
+} qgemm_stage_tanh;
+
+/** Parameters of QGEMM_STAGE_LOGISTIC. */
+typedef struct qgemm_stage_logistic {
+    /** The integer that stands for 0 before. */
+    int32_t zero;
+    /** By how much the integer that stands for 1 before exceeds that. */
+    int32_t amplitude;
+    /** The integer that stands for 0 after. */
+    int32_t result_zero;
+    /** By how much the integer that stands for 1 after exceeds that. */
+    int32_t result_amplitude;
+} qgemm_stage_logistic;
+
+/** A parameter of floats: one value, or one for each row or each column. All zeros are the value 0 for all. */
+typedef struct qgemm_f32_values {
+    /** The values, one for each row or column. Read only if axis is not QGEMM_UNIFORM. */
+    const float *data;
+    /** How many values data has: at least as many as there are rows or columns; what lies beyond those is not read. */
+    int64_t len;
+    /** The value if axis is QGEMM_UNIFORM. */
+    float value;
+    /** QGEMM_UNIFORM, QGEMM_PER_ROW or QGEMM_PER_COL. */
+    uint32_t axis;
+} qgemm_f32_values;
+
+/** Parameters of QGEMM_STAGE_SCALE_F32. */
+typedef struct qgemm_stage_scale_f32 {
+    /** What is multiplied by: finite. */
+    struct qgemm_f32_values scale;
+    /** Added after rounding, wrapping around: the zero point of the result. */
+    int32_t offset_after;
+} qgemm_stage_scale_f32;
+
+/** Parameters of QGEMM_STAGE_RESIDUAL. */
+typedef struct qgemm_stage_residual {
+    /**
+     * The elements r, as many rows and columns as the result. They may be those of the result itself, if order, stride and
+     * size of an element are the same: then it is added to.
+     */
+    const void *data;
+    /** Elements from the start of one row (column, if order is QGEMM_COL_MAJOR) to the start of the next; 0 for no gaps. */
+    int64_t stride;
+    /** QGEMM_TYPE_U8, _S8, _S16 or _S32. */
+    uint32_t type;
+    /** QGEMM_ROW_MAJOR or QGEMM_COL_MAJOR. */
+    uint32_t order;
+    /** Subtracted from every element, wrapping around. */
+    int32_t zero_point;
+    /** As that of QGEMM_STAGE_SCALE. */
+    int32_t multiplier;
+    /** As that of QGEMM_STAGE_SCALE. */
+    int32_t exponent;
+    /** As that of QGEMM_STAGE_SCALE. */
+    uint32_t rounding;
+} qgemm_stage_residual;
+
+/** Parameters of QGEMM_STAGE_DEQUANTIZE. */
+typedef struct qgemm_stage_dequantize {
+    /** What is multiplied by, usually the product of both operands' scales: finite. */
+    struct qgemm_f32_values scale;
+} qgemm_stage_dequantize;
+
+/** Parameters of QGEMM_STAGE_BIAS_F32. */
+typedef struct qgemm_stage_bias_f32 {
+    /** What is added: finite. */
+    struct qgemm_f32_values bias;
+} qgemm_stage_bias_f32;
+
+/** Parameters of QGEMM_STAGE_CLAMP_F32. */
+typedef struct qgemm_stage_clamp_f32 {
+    /** The least number that is left as it is; may be minus infinity, but not NaN. */
+    float min;
+    /** The greatest; may be infinity, but not NaN. */
+    float max;
+} qgemm_stage_clamp_f32;
+
+/** Parameters of QGEMM_STAGE_RESIDUAL_F32. */
+typedef struct qgemm_stage_residual_f32 {
+    /** As that of QGEMM_STAGE_RESIDUAL. */
+    const void *data;
+    /** As that of QGEMM_STAGE_RESIDUAL. */
+    int64_t stride;
+    /** QGEMM_TYPE_U8, _S8, _S16, _S32 or _F32. */
+    uint32_t type;
+    /** QGEMM_ROW_MAJOR or QGEMM_COL_MAJOR. */
+    uint32_t order;
+    /** Subtracted from every element, wrapping around; 0 for floats. */
+    int32_t zero_point;
+    /** What the difference is multiplied by: finite. */
+    float scale;
+} qgemm_stage_residual_f32;
+
+/** Parameters of QGEMM_STAGE_QUANTIZE. */
+typedef struct qgemm_stage_quantize {
+    /** What is multiplied by, usually one over the result's scale: finite. */
+    struct qgemm_f32_values scale;
+    /** Added after rounding, wrapping around. */
+    int32_t zero_point;
+} qgemm_stage_quantize;
+
+/** The parameters of a stage: those that its kind names. */
+typedef union qgemm_stage_parameters {
+    /** Of QGEMM_STAGE_BIAS. */
+    struct qgemm_stage_bias bias;
+    /** Of QGEMM_STAGE_QUANTIZE_DOWN. */
+    struct qgemm_stage_quantize_down quantize_down;
+    /** Of QGEMM_STAGE_SCALE. */
+    struct qgemm_stage_scale scale;
+    /** Of QGEMM_STAGE_CLAMP. */
+    struct qgemm_stage_clamp clamp;
+    /** Of QGEMM_STAGE_TANH. */
+    struct qgemm_stage_tanh tanh;
+    /** Of QGEMM_STAGE_LOGISTIC. */
+    struct qgemm_stage_logistic logistic;
+    /** Of QGEMM_STAGE_SCALE_F32. */
+    struct qgemm_stage_scale_f32 scale_f32;
+    /** Of QGEMM_STAGE_RESIDUAL. */
+    struct qgemm_stage_residual residual;
+    /** Of QGEMM_STAGE_DEQUANTIZE. */
+    struct qgemm_stage_dequantize dequantize;
+    /** Of QGEMM_STAGE_BIAS_F32. */
+    struct qgemm_stage_bias_f32 bias_f32;
+    /** Of QGEMM_STAGE_CLAMP_F32. */
+    struct qgemm_stage_clamp_f32 clamp_f32;
+    /** Of QGEMM_STAGE_RESIDUAL_F32. */
+    struct qgemm_stage_residual_f32 residual_f32;
+    /** Of QGEMM_STAGE_QUANTIZE. */
+    struct qgemm_stage_quantize quantize;
+    /** Makes room for kinds to come. */
+    uint64_t reserved[16];
+} qgemm_stage_parameters;
+
+/**
+ * One step from sums to results: 136 bytes in every version.
+ *
+ * A pipeline starts with the sums, integers of 32 bits. Stages follow in any number and order, as long as each takes what the
+ * one before it gives:
+ *
+ *   - integers to integers: BIAS, QUANTIZE_DOWN, SCALE, CLAMP, TANH, LOGISTIC, SCALE_F32, RESIDUAL
+ *   - integers to floats: DEQUANTIZE
+ *   - floats to floats: BIAS_F32, CLAMP_F32, RESIDUAL_F32
+ *   - floats to integers: QUANTIZE
+ *   - integers to u8, s8 or s16: CAST_SATURATING, CAST_TRUNCATING, and then nothing more
+ *
+ * What the last one gives has to be the result's type; no stage at all gives QGEMM_TYPE_S32.
+ */
+typedef struct qgemm_stage {
+    /** Which stage: QGEMM_STAGE_BIAS to QGEMM_STAGE_CAST_TRUNCATING. */
+    uint32_t kind;
+    /** 0. */
+    uint32_t reserved;
+    /** The parameters; only those of this kind are looked at. */
+    union qgemm_stage_parameters u;
+} qgemm_stage;
+
+/**
+ * What a product may be told beside its matrices.
+ *
+ * Set all of it to zero with QGEMM_GEMM_OPTIONS_INIT first, then what matters.
+ */
+typedef struct qgemm_gemm_options {
+    /** sizeof(qgemm_gemm_options). */
+    size_t struct_size;
+    /** 0 or QGEMM_CHECK_OVERFLOW. */
+    uint32_t flags;
+    /** 0. */
+    uint32_t reserved;
+    /** Memory for this call to work in, used by nobody else meanwhile; NULL for the context's own. */
+    void *workspace;
+    /** Bytes of workspace, at least what qgemm_gemm_workspace_size() says. */
+    size_t workspace_size;
+} qgemm_gemm_options;
+
+/**
+ * What a parallel_for of the host's calls: one piece of work. Never throws.
+ *
+ * @param argument  what qgemm_parallel_for was given
+ * @param index     which call this is
+ */
+typedef void (*qgemm_task)(void *argument, size_t index);
+
+/**
+ * A loop that runs on the host's threads: calls task(argument, i) for each i less than tasks, in any order, on any
+ * threads, the calling one included, at the same time or one after the other, and returns when the last call has
+ * returned.
+ *
+ * A loop that leaves out some calls, or all, or makes some twice, costs speed, and does no harm: the thread that
+ * multiplies does what is left, and nothing is done twice. But no call may begin, or be under way, once it has
+ * returned, and no C++ exception may leave it.
+ *
+ * @param user      from qgemm_context_options
+ * @param tasks     how many calls to make
+ * @param task      what to call; always the same function
+ * @param argument  what to call it with
+ */
+typedef void (*qgemm_parallel_for)(void *user, size_t tasks, qgemm_task task, void *argument);
+
+/** What a context is to be like. Begin with QGEMM_CONTEXT_OPTIONS_INIT, and set what is to be different. */
+typedef struct qgemm_context_options {
+    /** sizeof(qgemm_context_options) */
+    size_t struct_size;
+    /**
+     * How many threads a product may use, the calling one included: 0 for one on each processor that this process may
+     *     * run on; at most 256.
+     */
+    int32_t threads;
+    /** 0 */
+    uint32_t reserved;
+    /**
+     * The host's threads, to use in place of threads of the context's own, which it starts if this is NULL. Called at
+     *     * most by as many threads at once as use the context, and asked for no more calls at a time than threads says.
+     */
+    qgemm_parallel_for parallel_for;
+    /** What parallel_for is called with. */
+    void *user;
+} qgemm_context_options;
 
 #ifdef __cplusplus
 extern "C" {
@@ -165,6 +642,108 @@ const char *qgemm_status_message(int32_t status);
  * succeed leave it alone.
  */
 const char *qgemm_last_error(void);
+
+/**
+ * Multiplies two matrices and passes every sum through a pipeline of stages: gemmlowp's GemmWithOutputPipeline and
+ * GemmWithOutputPipelinePC.
+ *
+ *     sum(i,j)    = sum over l of (lhs(i,l) + lhs_offset(i)) * (rhs(l,j) + rhs_offset(j))
+ *     result(i,j) = the last stage of ... of the first stage of sum(i,j)
+ *
+ * Sums wrap around at 32 bits, which cannot happen up to a depth of 33025 if the offsets are minus zero points of the
+ * operands' types; QGEMM_CHECK_OVERFLOW makes it an error. If there is nothing to sum, k being 0, the sums are 0 and pass
+ * through the stages. The bytes of the result do not depend on the kernel, the number of threads, the storage orders or
+ * whether an operand is packed.
+ *
+ * The result may not overlap an operand or a parameter, nor a residual unless in the very same place.
+ *
+ * @param context      the threads and the memory to use; NULL for those that qgemm_set_max_num_threads() is about
+ * @param lhs          left-hand matrix, m x k
+ * @param rhs          right-hand matrix, k x n
+ * @param result       where the result goes, m x n
+ * @param stages       stage_count stages; may be NULL if there are none
+ * @param stage_count  how many, any number
+ * @param options      NULL for none
+ * @return QGEMM_STATUS_OK, or why nothing was written; details in qgemm_last_error()
+ *
+ * @pre All matrices and parameters reach as far as their sizes and strides say, and nobody writes to them, or reads the
+ * result, during the call.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_gemm(const struct qgemm_context *context,
+                        const struct qgemm_operand *lhs,
+                        const struct qgemm_operand *rhs,
+                        const struct qgemm_result *result,
+                        const struct qgemm_stage *stages,
+                        size_t stage_count,
+                        const struct qgemm_gemm_options *options);
+
+/**
+ * How much memory a product needs to work in: for callers who bring their own.
+ *
+ * The answer holds for these shapes, types and orders, and offsets 0 or not, as long as the context stays the same and
+ * has the same number of threads.
+ *
+ * @param context  as in qgemm_gemm()
+ * @param lhs      as in qgemm_gemm(); the elements are not read
+ * @param rhs      as in qgemm_gemm(); the elements are not read
+ * @param result   as in qgemm_gemm(); nothing is written
+ * @param size     receives the number of bytes
+ * @return QGEMM_STATUS_OK, or why size was not written; details in qgemm_last_error()
+ *
+ * @pre As for qgemm_gemm().
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_gemm_workspace_size(const struct qgemm_context *context,
+                                       const struct qgemm_operand *lhs,
+                                       const struct qgemm_operand *rhs,
+                                       const struct qgemm_result *result,
+                                       size_t *size);
+
+/**
+ * Makes a context. Its threads, if it has any of its own, start at once and sleep between products; should the system
+ * refuse to start them it has fewer.
+ *
+ * @param options  what it is to be like; NULL for one thread, as QGEMM_CONTEXT_OPTIONS_INIT
+ * @param context  where to write its address
+ * @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER (context), ALIGNMENT, STRUCT_SIZE, THREADS
+ *         (negative), OPTION (reserved is not 0), UNSUPPORTED (QGEMM_ISA); details in qgemm_last_error()
+ *
+ * @pre Any thread that uses the context may call parallel_for with user, several may at once, and it keeps to what is said
+ * at qgemm_parallel_for.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_context_create(const struct qgemm_context_options *options, struct qgemm_context **context);
+
+/**
+ * Ends a context's threads and frees its memory. Returns when the threads have ended.
+ *
+ * @param context  what qgemm_context_create() made, or NULL, which does nothing
+ *
+ * @pre No call that was given the context is under way, and none is given it again.
+ */
+void qgemm_context_free(struct qgemm_context *context);
+
+/**
+ * Sets how many threads a later product may use, the calling one included: 1 at first, as in gemmlowp; 0 for one on
+ * each processor that this process may run on; at most 256.
+ *
+ * The threads are private to libqgemm, start when first needed, and sleep between products. The number changes no
+ * result. May be called at any time, also while other threads multiply: their calls go on with what they have. A call
+ * that finds the threads busy with another thread's product does its work alone.
+ *
+ * @param max_num_threads  how many threads, at least 0
+ * @return QGEMM_STATUS_THREADS if negative
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_set_max_num_threads(int32_t max_num_threads);
+
+/**
+ * Ends libqgemm's threads and frees its scratch memory, which otherwise lasts from call to call. The next product starts
+ * them anew; the number of threads that was set stays. May be called at any time: products that are under way on other
+ * threads finish first. Harmless if there is nothing to free.
+ */
+void qgemm_free_persistent_resources(void);
 
 /**
  * Multiplies two matrices of bytes and scales the result down to bytes: gemmlowp's EightBitIntGemm, to the byte.
@@ -274,27 +853,6 @@ qgemm_status qgemm_eight_bit_int_gemm_f32(int32_t transpose_a,
                                           float c_scale,
                                           int32_t ldc,
                                           uint32_t bit_depth);
-
-/**
- * Sets how many threads a later product may use, the calling one included: 1 at first, as in gemmlowp; 0 for one on
- * each processor that this process may run on; at most 256.
- *
- * The threads are private to libqgemm, start when first needed, and sleep between products. The number changes no
- * result. May be called at any time, also while other threads multiply: their calls go on with what they have. A call
- * that finds the threads busy with another thread's product does its work alone.
- *
- * @param max_num_threads  how many threads, at least 0
- * @return QGEMM_STATUS_THREADS if negative
- */
-QGEMM_NODISCARD
-qgemm_status qgemm_set_max_num_threads(int32_t max_num_threads);
-
-/**
- * Ends libqgemm's threads and frees its scratch memory, which otherwise lasts from call to call. The next product starts
- * them anew; the number of threads that was set stays. May be called at any time: products that are under way on other
- * threads finish first. Harmless if there is nothing to free.
- */
-void qgemm_free_persistent_resources(void);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -1,6 +1,6 @@
 //! The mirror of gemmlowp's `EightBitIntGemm`.
 
-use super::{Status, context::context, guard, size};
+use super::{Status, guard, shared::context, size};
 use crate::error::Error;
 use crate::matrix::{Encoding, Offset, Operand, Order, Output, Runs};
 use crate::output::{Cast, Finish, QuantizeDown, Stage, Store, Values};
@@ -91,7 +91,7 @@ pub unsafe extern "C" fn qgemm_eight_bit_int_gemm_u8(
         if k == 0 {
             return Ok(());
         }
-        multiply((a, a_offset), (b, b_offset), transpose_c, &Finish::new(&[stage], store))
+        Ok(multiply((a, a_offset), (b, b_offset), transpose_c, &Finish::new(&[stage], store))?)
     })
 }
 
@@ -152,7 +152,7 @@ pub unsafe extern "C" fn qgemm_eight_bit_int_gemm_f32(
         let store = Store::F32(c);
         check_overlap(&store.runs(), &a, &b)?;
         let stage = Stage::Dequantize(Values::Uniform(c_scale));
-        multiply((a, a_offset), (b, b_offset), transpose_c, &Finish::new(&[stage], store))
+        Ok(multiply((a, a_offset), (b, b_offset), transpose_c, &Finish::new(&[stage], store))?)
     })
 }
 

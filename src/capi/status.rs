@@ -3,7 +3,7 @@
 use crate::error::Error;
 use std::cell::Cell;
 use std::ffi::{CStr, c_char};
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
 /// What became of a call. Whatever is not QGEMM_STATUS_OK left the result untouched, QGEMM_STATUS_INTERNAL excepted.
 ///
@@ -13,18 +13,26 @@ use std::fmt::Write;
 pub enum Status {
     /** The result is complete. */
     Ok = 0,
-    /** A pointer is null though its matrix has elements. */
+    /** A pointer is null that must not be, such as that of a matrix with elements. */
     NullPointer = 1,
-    /** A dimension is negative. */
+    /** A dimension is negative, or not that of the other matrices. */
     Shape = 2,
     /** A stride is shorter than the line it steps over. */
     Stride = 3,
-    /** A shift is outside 0 to 31. */
+    /** An element type that is none, or not possible there. */
+    Type = 4,
+    /** A stage does not take what the one before it gives, or the result is not what the last one gives. */
+    StageOrder = 5,
+    /** A shift is outside 0 to 31, or an exponent outside -31 to 30. */
     ShiftRange = 6,
+    /** A parameter has fewer values than there are rows or columns. */
+    VectorLength = 7,
     /** A matrix reaches beyond the address space. */
     TooLarge = 8,
     /** Memory for packing was not to be had. */
     OutOfMemory = 9,
+    /** A struct_size is none that the struct ever had, or what lies beyond the known part is not 0. */
+    StructSize = 10,
     /** QGEMM_ISA names no kernel, or one that this processor does not run. */
     Unsupported = 11,
     /** A defect of libqgemm itself. The result may be half written. */
@@ -37,6 +45,14 @@ pub enum Status {
     Threads = 15,
     /** A pointer is not aligned as its elements have to be. */
     Alignment = 16,
+    /** A sum could leave 32 bits, and QGEMM_CHECK_OVERFLOW was asked for. */
+    Overflow = 17,
+    /** A parameter is out of its range. */
+    Parameter = 18,
+    /** A workspace is too small. */
+    Workspace = 19,
+    /** An option has no such value, or what is reserved is not 0. */
+    Option = 22,
 }
 
 impl From<Error> for Status {
@@ -52,6 +68,18 @@ impl From<Error> for Status {
             Error::TooLarge { .. } => Status::TooLarge,
             Error::Overlap { .. } => Status::Overlap,
             Error::OutOfMemory { .. } => Status::OutOfMemory,
+            Error::Workspace { .. } => Status::Workspace,
+            Error::StructSize { .. } | Error::StructTail { .. } => Status::StructSize,
+            Error::Option { .. } => Status::Option,
+            Error::Mismatch { .. } => Status::Shape,
+            Error::Type { .. } => Status::Type,
+            Error::VectorLength { .. } => Status::VectorLength,
+            Error::StageOrder { .. } => Status::StageOrder,
+            Error::Exponent { .. } => Status::ShiftRange,
+            Error::Reserved { .. } => Status::Option,
+            Error::Overflow { .. } => Status::Overflow,
+            Error::Parameter { .. } => Status::Parameter,
+            Error::Missing { .. } => Status::NullPointer,
             Error::UnknownIsa { .. } | Error::UnsupportedIsa { .. } => Status::Unsupported,
             Error::Internal => Status::Internal,
         }
@@ -64,18 +92,26 @@ impl From<Error> for Status {
 pub extern "C" fn qgemm_status_message(status: i32) -> *const c_char {
     let message: &CStr = match status {
         0 => c"success",
-        1 => c"a pointer is null though its matrix has elements",
-        2 => c"a dimension is negative",
+        1 => c"a pointer is null that must not be",
+        2 => c"a dimension is negative or does not match",
         3 => c"a stride is shorter than a line",
-        6 => c"a shift is outside 0 to 31",
+        4 => c"an element type is not possible there",
+        5 => c"the stages, or the last of them and the result, do not fit together",
+        6 => c"a shift or an exponent is out of range",
+        7 => c"a parameter has too few values",
         8 => c"a matrix reaches beyond the address space",
         9 => c"out of memory",
+        10 => c"a struct_size is wrong, or from a later version",
         11 => c"QGEMM_ISA names no kernel that this processor runs",
         12 => c"internal error of libqgemm",
         13 => c"unknown bit depth setting",
         14 => c"the result overlaps an input",
         15 => c"a number of threads is negative",
         16 => c"a pointer is not aligned",
+        17 => c"a sum could leave 32 bits",
+        18 => c"a parameter is out of its range",
+        19 => c"a workspace is too small",
+        22 => c"unknown option",
         _ => c"unknown status",
     };
     message.as_ptr()
@@ -96,7 +132,7 @@ thread_local! {
     static LAST_ERROR: Cell<[u8; LEN]> = const { Cell::new([0; LEN]) };
 }
 
-pub(super) fn remember(error: &Error) {
+pub(super) fn remember(error: &impl Display) {
     let mut text = Text { bytes: [0; LEN], len: 0 };
     // What does not fit is cut off.
     let _ = write!(text, "{error}");

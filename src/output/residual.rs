@@ -1,7 +1,7 @@
 //! Adding another quantized tensor of the result's shape: the shortcut of a residual network.
 
 use crate::kernel::MAX_WIDTH;
-use crate::matrix::Runs;
+use crate::matrix::{Runs, extent};
 use std::marker::PhantomData;
 use std::ops::Range;
 
@@ -48,21 +48,31 @@ unsafe impl Send for Residual<'_> {}
 unsafe impl Sync for Residual<'_> {}
 
 impl Residual<'_> {
-    /// A view of rows × columns elements at `data`; element (i, j) lies `i * steps.0 + j * steps.1` elements on.
+    /// A view of rows × columns elements at `data`; element (i, j) lies `i * steps.0 + j * steps.1` elements on, and one of
+    /// the steps is 1. None if the view reaches beyond the address space.
     ///
     /// # Safety
     /// Every element lies within one allocated object, is aligned, and is readable and unchanged for `'a`, but for the
     /// very product that reads it: that may write its result over the residual if their elements lie in the same places.
-    pub unsafe fn from_raw(data: *const u8, element: Element, shape: (usize, usize), steps: (usize, usize)) -> Self {
-        Self { data, element, steps, shape, lifetime: PhantomData }
-    }
-
-    pub(crate) fn shape(&self) -> (usize, usize) {
-        self.shape
+    pub unsafe fn from_raw(
+        data: *const u8,
+        element: Element,
+        shape: (usize, usize),
+        steps: (usize, usize),
+    ) -> Option<Self> {
+        debug_assert!(steps.0 == 1 || steps.1 == 1);
+        let (runs, len, stride) = if steps.1 == 1 { (shape.0, shape.1, steps.0) } else { (shape.1, shape.0, steps.1) };
+        extent::<[u8; 4]>(data.cast(), runs, len, stride)?;
+        Some(Self { data, element, steps, shape, lifetime: PhantomData })
     }
 
     pub(super) fn element(&self) -> Element {
         self.element
+    }
+
+    /// Whether its elements lie in the very places of the result's: then each is read before it is written.
+    pub(crate) fn lies_in(&self, result: &Runs, result_element: usize) -> bool {
+        self.element.size() == result_element && self.steps.1 == 1 && self.runs() == *result
     }
 
     /// Where the elements' bytes lie.

@@ -38,6 +38,15 @@ impl Store<'_> {
         }
     }
 
+    /// Bytes that an element takes.
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Store::U8(..) | Store::I8(..) => 1,
+            Store::I16(..) => 2,
+            Store::I32(_) | Store::F32(_) => 4,
+        }
+    }
+
     /// Where the result's bytes lie.
     pub(crate) fn runs(&self) -> Runs {
         match self {

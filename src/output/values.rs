@@ -1,6 +1,7 @@
 //! Parameters of stages: one for all results, or one for each row or column.
 
 use crate::kernel::MAX_WIDTH;
+use crate::matrix::{Runs, bytes_of};
 use std::ops::Range;
 
 /// A parameter of a stage.
@@ -15,6 +16,22 @@ pub enum Values<'a, T> {
 }
 
 impl<'a, T: Copy> Values<'a, T> {
+    /// All of them, in no order that means anything.
+    pub(crate) fn all(&self) -> &[T] {
+        match self {
+            Values::Uniform(x) => std::slice::from_ref(x),
+            Values::PerRow(values) | Values::PerCol(values) => values,
+        }
+    }
+
+    /// Where those that are not uniform lie.
+    pub(crate) fn runs(&self) -> Option<Runs> {
+        match self {
+            Values::Uniform(_) => None,
+            Values::PerRow(values) | Values::PerCol(values) => Some(bytes_of(values)),
+        }
+    }
+
     /// The parameters of the columns `cols` of a row.
     #[inline(always)]
     pub(super) fn lanes(&self, row: usize, cols: &Range<usize>) -> Lanes<'a, T> {

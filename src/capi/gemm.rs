@@ -1,0 +1,276 @@
+//! The product.
+
+use super::context::{CallContext, ContextHandle};
+use super::matrix::{
+    Frame, Major, QGEMM_TYPE_F32, QGEMM_TYPE_S8, QGEMM_TYPE_S16, QGEMM_TYPE_S32, QGEMM_TYPE_U8, RawOperand, RawResult,
+    Side,
+};
+use super::stage::{Gives, RawStage, Stages};
+use super::versioned::{self, Versioned};
+use super::{Failure, Status, Within, guard};
+use crate::error::Error;
+use crate::matrix::{Offset, Runs, bytes_of};
+use crate::output::{Finish, Stage, Store};
+use crate::source::Factor;
+use std::ffi::c_void;
+
+/// Flag of a product: fail with QGEMM_STATUS_OVERFLOW where a sum could leave 32 bits, instead of wrapping around. Judged
+/// before anything is computed, by the depth, the types, the offsets and, where an operand is packed, its values.
+pub const QGEMM_CHECK_OVERFLOW: u32 = 1;
+
+/// What a product may be told beside its matrices.
+///
+/// Set all of it to zero with QGEMM_GEMM_OPTIONS_INIT first, then what matters.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct GemmOptions {
+    /// sizeof(qgemm_gemm_options).
+    pub struct_size: usize,
+    /// 0 or QGEMM_CHECK_OVERFLOW.
+    pub flags: u32,
+    /// 0.
+    pub reserved: u32,
+    /// Memory for this call to work in, used by nobody else meanwhile; NULL for the context's own.
+    pub workspace: *mut c_void,
+    /// Bytes of workspace, at least what qgemm_gemm_workspace_size() says.
+    pub workspace_size: usize,
+}
+
+// SAFETY: repr(C), the size first, then integers and a pointer.
+unsafe impl Versioned for GemmOptions {
+    const FIRST_SIZE: usize = size_of::<Self>();
+}
+
+/// Multiplies two matrices and passes every sum through a pipeline of stages: gemmlowp's GemmWithOutputPipeline and
+/// GemmWithOutputPipelinePC.
+///
+///     sum(i,j)    = sum over l of (lhs(i,l) + lhs_offset(i)) * (rhs(l,j) + rhs_offset(j))
+///     result(i,j) = the last stage of ... of the first stage of sum(i,j)
+///
+/// Sums wrap around at 32 bits, which cannot happen up to a depth of 33025 if the offsets are minus zero points of the
+/// operands' types; QGEMM_CHECK_OVERFLOW makes it an error. If there is nothing to sum, k being 0, the sums are 0 and pass
+/// through the stages. The bytes of the result do not depend on the kernel, the number of threads, the storage orders or
+/// whether an operand is packed.
+///
+/// The result may not overlap an operand or a parameter, nor a residual unless in the very same place.
+///
+/// @param context      the threads and the memory to use; NULL for those that qgemm_set_max_num_threads() is about
+/// @param lhs          left-hand matrix, m x k
+/// @param rhs          right-hand matrix, k x n
+/// @param result       where the result goes, m x n
+/// @param stages       stage_count stages; may be NULL if there are none
+/// @param stage_count  how many, any number
+/// @param options      NULL for none
+/// @return QGEMM_STATUS_OK, or why nothing was written; details in qgemm_last_error()
+///
+/// # Safety
+/// All matrices and parameters reach as far as their sizes and strides say, and nobody writes to them, or reads the
+/// result, during the call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn qgemm_gemm(
+    context: *const ContextHandle,
+    lhs: *const RawOperand,
+    rhs: *const RawOperand,
+    result: *const RawResult,
+    stages: *const RawStage,
+    stage_count: usize,
+    options: *const GemmOptions,
+) -> Status {
+    guard(|| {
+        // SAFETY: this function's own promise, for all that follows.
+        unsafe {
+            let options = GemmOptions::read(options)?;
+            let call = Call::read(lhs, rhs, result)?;
+            let stages = Stages::read(stages, stage_count, &call.frame)?;
+            let store = call.store(stages.gives)?;
+            call.check_overlap(&store, &stages.stages)?;
+            let [lhs, rhs] = call.sides()?;
+            if options.flags & QGEMM_CHECK_OVERFLOW != 0 {
+                let bound = lhs.bound(&rhs);
+                if bound > i32::MAX as u128 {
+                    return Err(Error::Overflow { bound }.into());
+                }
+            }
+            let finish = Finish::new(&stages.stages, store);
+            let context = CallContext::new(context)?;
+            crate::gemm::gemm_in(&context, &lhs, &rhs, &finish, options.workspace())?;
+            Ok(())
+        }
+    })
+}
+
+/// How much memory a product needs to work in: for callers who bring their own.
+///
+/// The answer holds for these shapes, types and orders, and offsets 0 or not, as long as the context stays the same and
+/// has the same number of threads.
+///
+/// @param context  as in qgemm_gemm()
+/// @param lhs      as in qgemm_gemm(); the elements are not read
+/// @param rhs      as in qgemm_gemm(); the elements are not read
+/// @param result   as in qgemm_gemm(); nothing is written
+/// @param size     receives the number of bytes
+/// @return QGEMM_STATUS_OK, or why size was not written; details in qgemm_last_error()
+///
+/// # Safety
+/// As for qgemm_gemm().
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn qgemm_gemm_workspace_size(
+    context: *const ContextHandle,
+    lhs: *const RawOperand,
+    rhs: *const RawOperand,
+    result: *const RawResult,
+    size: *mut usize,
+) -> Status {
+    guard(|| {
+        super::matrix::check_pointer("size", size)?;
+        // SAFETY: this function's own promise, for all that follows.
+        unsafe {
+            let call = Call::read(lhs, rhs, result)?;
+            let [lhs, rhs] = call.sides()?;
+            *size = crate::gemm::workspace_len(&*CallContext::new(context)?, &lhs, &rhs)?;
+            Ok(())
+        }
+    })
+}
+
+impl GemmOptions {
+    /// # Safety
+    /// `options` is null or points at as many bytes as it says.
+    unsafe fn read(options: *const GemmOptions) -> Result<Self, Failure> {
+        if options.is_null() {
+            return Ok(Self {
+                struct_size: size_of::<Self>(),
+                flags: 0,
+                reserved: 0,
+                workspace: std::ptr::null_mut(),
+                workspace_size: 0,
+            });
+        }
+        // SAFETY: this function's own promise.
+        let read = unsafe { versioned::read("options", options)? };
+        if read.reserved != 0 {
+            return Err(Error::Reserved { argument: "reserved" }).within("options");
+        }
+        if read.flags & !QGEMM_CHECK_OVERFLOW != 0 {
+            return Err(Error::Option { argument: "flags", value: read.flags }).within("options");
+        }
+        Ok(read)
+    }
+
+    /// # Safety
+    /// The workspace has as many bytes as it says, for this call alone.
+    unsafe fn workspace<'a>(&self) -> Option<&'a mut [u8]> {
+        let size = isize::try_from(self.workspace_size).map_or(isize::MAX as usize, |size| size as usize);
+        // SAFETY: this function's own promise.
+        (!self.workspace.is_null()).then(|| unsafe { std::slice::from_raw_parts_mut(self.workspace.cast(), size) })
+    }
+}
+
+/// The matrices of a call, whose shapes agree.
+struct Call {
+    lhs: RawOperand,
+    rhs: RawOperand,
+    result: RawResult,
+    frame: Frame,
+}
+
+impl Call {
+    /// # Safety
+    /// The pointers are null or point at as many bytes as their structs say.
+    unsafe fn read(lhs: *const RawOperand, rhs: *const RawOperand, result: *const RawResult) -> Result<Self, Failure> {
+        // SAFETY: this function's own promise.
+        let (lhs, rhs, result) =
+            unsafe { (versioned::read("lhs", lhs)?, versioned::read("rhs", rhs)?, versioned::read("result", result)?) };
+        let (m, k) = lhs.shape().within("lhs")?;
+        let (rhs_rows, n) = rhs.shape().within("rhs")?;
+        let (rows, cols) = result.shape().within("result")?;
+        for (argument, value, other, expected) in [
+            ("rhs->rows", rhs_rows, "lhs->cols", k),
+            ("result->rows", rows, "lhs->rows", m),
+            ("result->cols", cols, "rhs->cols", n),
+        ] {
+            if value != expected {
+                return Err(Error::Mismatch { argument, value, other, expected }.into());
+            }
+        }
+        let frame = Frame { rows, cols, major: result.major().within("result")? };
+        Ok(Self { lhs, rhs, result, frame })
+    }
+
+    /// The sides of the row-major result that is computed. A column-major one is the row-major transpose, and
+    /// (A B)ᵀ = Bᵀ Aᵀ: as lines × depth the operands stay what they are and change sides.
+    ///
+    /// # Safety
+    /// As for `qgemm_gemm`.
+    unsafe fn sides<'a>(&self) -> Result<[Factor<'a>; 2], Failure> {
+        // SAFETY: this function's own promise.
+        let (lhs, rhs) =
+            unsafe { (self.lhs.factor(Side::Lhs).within("lhs")?, self.rhs.factor(Side::Rhs).within("rhs")?) };
+        Ok(if self.frame.major == Major::Row { [lhs, rhs] } else { [rhs, lhs] })
+    }
+
+    /// # Safety
+    /// As for `qgemm_gemm`.
+    unsafe fn store<'a>(&self, gives: Gives) -> Result<Store<'a>, Failure> {
+        let result = &self.result;
+        let problem = match (result.r#type, gives) {
+            (QGEMM_TYPE_U8 | QGEMM_TYPE_S8 | QGEMM_TYPE_S16, Gives::Narrow(_))
+            | (QGEMM_TYPE_S32, Gives::Integers)
+            | (QGEMM_TYPE_F32, Gives::Floats) => None,
+            (QGEMM_TYPE_U8 | QGEMM_TYPE_S8 | QGEMM_TYPE_S16, _) => {
+                Some("the result has 8 or 16 bits, so the last stage has to be a cast")
+            }
+            (QGEMM_TYPE_S32, Gives::Narrow(_)) => Some("the result has 32 bits, so there may be no cast"),
+            (QGEMM_TYPE_S32, _) => Some("the result is of integers, but the last stage gives floats"),
+            (QGEMM_TYPE_F32, _) => Some("the result is of floats, but the last stage gives integers"),
+            (value, _) => {
+                let expected = "one of QGEMM_TYPE_U8 to QGEMM_TYPE_F32";
+                return Err(Error::Type { argument: "type", value, expected }).within("result");
+            }
+        };
+        if let Some(problem) = problem {
+            return Err(Error::StageOrder { problem }.into());
+        }
+        // SAFETY: this function's own promise.
+        unsafe {
+            match (result.r#type, gives) {
+                (QGEMM_TYPE_U8, Gives::Narrow(cast)) => result.view().map(|out| Store::U8(out, cast)),
+                (QGEMM_TYPE_S8, Gives::Narrow(cast)) => result.view().map(|out| Store::I8(out, cast)),
+                (QGEMM_TYPE_S16, Gives::Narrow(cast)) => result.view().map(|out| Store::I16(out, cast)),
+                (QGEMM_TYPE_F32, _) => result.view().map(Store::F32),
+                _ => result.view().map(Store::I32),
+            }
+        }
+        .within("result")
+    }
+
+    /// # Safety
+    /// As for `qgemm_gemm`.
+    unsafe fn check_overlap(&self, store: &Store, stages: &[Stage]) -> Result<(), Failure> {
+        let runs = store.runs();
+        for (input, operand, side) in [("lhs", &self.lhs, Side::Lhs), ("rhs", &self.rhs, Side::Rhs)] {
+            // SAFETY: this function's own promise.
+            let (view, offset) = unsafe { (operand.view(side), operand.offset(side)) };
+            let offset = match offset.within(input)? {
+                Offset::PerLine(offsets) => Some(bytes_of(offsets)),
+                Offset::Uniform(_) => None,
+            };
+            let meets = |other: &Runs| runs.overlap(other);
+            if meets(&view.within(input)?.runs()) || offset.is_some_and(|offset| meets(&offset)) {
+                return Err(Error::Overlap { output: "result", input }.into());
+            }
+        }
+        for stage in stages {
+            if stage.parameters().any(|parameter| runs.overlap(&parameter)) {
+                return Err(Error::Overlap { output: "result", input: "a parameter of a stage" }.into());
+            }
+            if let Some(residual) = stage.residual()
+                && !residual.lies_in(&runs, store.size())
+                && runs.overlap(&residual.runs())
+            {
+                return Err(Error::Overlap { output: "result", input: "the residual of a stage" }.into());
+            }
+        }
+        Ok(())
+    }
+}

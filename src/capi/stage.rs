@@ -1,0 +1,488 @@
+//! Output pipelines.
+
+use super::matrix::{
+    F32Values, Frame, I32Values, Major, QGEMM_TYPE_F32, QGEMM_TYPE_S8, QGEMM_TYPE_S16, QGEMM_TYPE_S32, QGEMM_TYPE_U8,
+    check_pointer, major, stride,
+};
+use super::{Failure, Place};
+use crate::error::Error;
+use crate::output::{Cast, Element, Logistic, QuantizeDown, Residual, Rounding, Scale, Stage, Tanh};
+use smallvec::SmallVec;
+use std::ffi::c_void;
+
+/// Stage: adds u.bias.bias to integers, wrapping around. gemmlowp's OutputStageBiasAddition.
+pub const QGEMM_STAGE_BIAS: u32 = 1;
+/// Stage: (x + offset) * multiplier / 2^shift by u.quantize_down, rounded to nearest, ties away from zero; sum and product
+/// wrap around. gemmlowp's OutputStageQuantizeDownInt32ToUint8Scale.
+pub const QGEMM_STAGE_QUANTIZE_DOWN: u32 = 2;
+/// Stage: x * multiplier / 2^31 * 2^exponent + offset_after by u.scale. gemmlowp's
+/// OutputStageScaleInt32ByFixedPointAndExponent; with minus the shift for an exponent its
+/// OutputStageQuantizeDownInt32ByFixedPoint.
+pub const QGEMM_STAGE_SCALE: u32 = 3;
+/// Stage: confines integers to u.clamp.min and u.clamp.max; to max where min is greater. gemmlowp's OutputStageClamp.
+pub const QGEMM_STAGE_CLAMP: u32 = 4;
+/// Stage: zero + amplitude * tanh((x - zero) / amplitude) by u.tanh, in fixed point. gemmlowp's OutputStageTanh.
+pub const QGEMM_STAGE_TANH: u32 = 5;
+/// Stage: result_zero + result_amplitude * logistic((x - zero) / amplitude) by u.logistic, in fixed point, where
+/// logistic(t) is 1 / (1 + exp(-t)).
+pub const QGEMM_STAGE_LOGISTIC: u32 = 6;
+/// Stage: rounds (float)x * scale to an integer, ties to even, saturating, and adds offset_after, by u.scale_f32.
+pub const QGEMM_STAGE_SCALE_F32: u32 = 7;
+/// Stage: adds another quantized tensor to integers: x + scaled(r - zero_point), by u.residual.
+pub const QGEMM_STAGE_RESIDUAL: u32 = 8;
+/// Stage: integers become floats: (float)x * scale, each step rounded to nearest, ties to even, by u.dequantize.
+pub const QGEMM_STAGE_DEQUANTIZE: u32 = 9;
+/// Stage: adds u.bias_f32.bias to floats.
+pub const QGEMM_STAGE_BIAS_F32: u32 = 10;
+/// Stage: confines floats to u.clamp_f32.min and u.clamp_f32.max; to max where min is greater.
+pub const QGEMM_STAGE_CLAMP_F32: u32 = 11;
+/// Stage: adds another tensor to floats: x + (float)(r - zero_point) * scale, by u.residual_f32.
+pub const QGEMM_STAGE_RESIDUAL_F32: u32 = 12;
+/// Stage: floats become integers: x * scale rounded, ties to even, saturating, plus zero_point, by u.quantize.
+pub const QGEMM_STAGE_QUANTIZE: u32 = 13;
+/// Stage, the last: integers become those of the result's type, u8, s8 or s16; out of range, the nearest in range.
+pub const QGEMM_STAGE_CAST_SATURATING: u32 = 14;
+/// Stage, the last: integers become those of the result's type, u8, s8 or s16, by their low bits.
+pub const QGEMM_STAGE_CAST_TRUNCATING: u32 = 15;
+
+/// Rounding: twice, as gemmlowp and TFLite's reference do. x, shifted left by a positive exponent (saturating), is multiplied
+/// to the upper half of a 64-bit product, doubled, rounded to nearest with ties up; then divided by a power of two for a
+/// negative exponent, rounded to nearest with ties away from zero.
+pub const QGEMM_ROUND_TWICE: u32 = 0;
+/// Rounding: as QGEMM_ROUND_TWICE, but the ties of the division go up: ruy on x86, TFLite's NEON kernels.
+pub const QGEMM_ROUND_TWICE_UP: u32 = 1;
+/// Rounding: once, to nearest, ties up: (x * multiplier + 2^(30 - exponent)) >> (31 - exponent) in 64 bits, saturated.
+/// TFLite's single rounding, ruy on Arm.
+pub const QGEMM_ROUND_ONCE: u32 = 2;
+
+/// Parameters of QGEMM_STAGE_BIAS.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct StageBias {
+    /// What is added.
+    pub bias: I32Values,
+}
+
+/// Parameters of QGEMM_STAGE_QUANTIZE_DOWN.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct StageQuantizeDown {
+    /// Added first.
+    pub offset: I32Values,
+    /// What the sum is multiplied by.
+    pub multiplier: I32Values,
+    /// Which power of two the product is divided by: 0 to 31.
+    pub shift: I32Values,
+}
+
+/// Parameters of QGEMM_STAGE_SCALE.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct StageScale {
+    /// A fraction of 2^31, usually at least 2^30: see qgemm_quantize_multiplier().
+    pub multiplier: I32Values,
+    /// The power of two that goes with it: -31 to 30.
+    pub exponent: I32Values,
+    /// Added after rounding, wrapping around: the zero point of the result.
+    pub offset_after: i32,
+    /// QGEMM_ROUND_TWICE, QGEMM_ROUND_TWICE_UP or QGEMM_ROUND_ONCE.
+    pub rounding: u32,
+}
+
+/// Parameters of QGEMM_STAGE_CLAMP.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct StageClamp {
+    /// The least integer that is left as it is.
+    pub min: i32,
+    /// The greatest.
+    pub max: i32,
+}
+
+/// Parameters of QGEMM_STAGE_TANH.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct StageTanh {
+    /// The integer that stands for 0, before and after.
+    pub zero: i32,
+    /// By how much the integer that stands for 1 exceeds that: at least 0; zero plus and minus 8 times that fit 32 bits.
+    pub amplitude: i32,
+}
+
+/// Parameters of QGEMM_STAGE_LOGISTIC.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct StageLogistic {
+    /// The integer that stands for 0 before.
+    pub zero: i32,
+    /// By how much the integer that stands for 1 before exceeds that.
+    pub amplitude: i32,
+    /// The integer that stands for 0 after.
+    pub result_zero: i32,
+    /// By how much the integer that stands for 1 after exceeds that.
+    pub result_amplitude: i32,
+}
+
+/// Parameters of QGEMM_STAGE_SCALE_F32.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct StageScaleF32 {
+    /// What is multiplied by: finite.
+    pub scale: F32Values,
+    /// Added after rounding, wrapping around: the zero point of the result.
+    pub offset_after: i32,
+}
+
+/// Parameters of QGEMM_STAGE_RESIDUAL.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct StageResidual {
+    /// The elements r, as many rows and columns as the result. They may be those of the result itself, if order, stride and
+    /// size of an element are the same: then it is added to.
+    pub data: *const c_void,
+    /// Elements from the start of one row (column, if order is QGEMM_COL_MAJOR) to the start of the next; 0 for no gaps.
+    pub stride: i64,
+    /// QGEMM_TYPE_U8, _S8, _S16 or _S32.
+    pub r#type: u32,
+    /// QGEMM_ROW_MAJOR or QGEMM_COL_MAJOR.
+    pub order: u32,
+    /// Subtracted from every element, wrapping around.
+    pub zero_point: i32,
+    /// As that of QGEMM_STAGE_SCALE.
+    pub multiplier: i32,
+    /// As that of QGEMM_STAGE_SCALE.
+    pub exponent: i32,
+    /// As that of QGEMM_STAGE_SCALE.
+    pub rounding: u32,
+}
+
+/// Parameters of QGEMM_STAGE_DEQUANTIZE.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct StageDequantize {
+    /// What is multiplied by, usually the product of both operands' scales: finite.
+    pub scale: F32Values,
+}
+
+/// Parameters of QGEMM_STAGE_BIAS_F32.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct StageBiasF32 {
+    /// What is added: finite.
+    pub bias: F32Values,
+}
+
+/// Parameters of QGEMM_STAGE_CLAMP_F32.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct StageClampF32 {
+    /// The least number that is left as it is; may be minus infinity, but not NaN.
+    pub min: f32,
+    /// The greatest; may be infinity, but not NaN.
+    pub max: f32,
+}
+
+/// Parameters of QGEMM_STAGE_RESIDUAL_F32.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct StageResidualF32 {
+    /// As that of QGEMM_STAGE_RESIDUAL.
+    pub data: *const c_void,
+    /// As that of QGEMM_STAGE_RESIDUAL.
+    pub stride: i64,
+    /// QGEMM_TYPE_U8, _S8, _S16, _S32 or _F32.
+    pub r#type: u32,
+    /// QGEMM_ROW_MAJOR or QGEMM_COL_MAJOR.
+    pub order: u32,
+    /// Subtracted from every element, wrapping around; 0 for floats.
+    pub zero_point: i32,
+    /// What the difference is multiplied by: finite.
+    pub scale: f32,
+}
+
+/// Parameters of QGEMM_STAGE_QUANTIZE.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct StageQuantize {
+    /// What is multiplied by, usually one over the result's scale: finite.
+    pub scale: F32Values,
+    /// Added after rounding, wrapping around.
+    pub zero_point: i32,
+}
+
+/// The parameters of a stage: those that its kind names.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub union StageParameters {
+    /// Of QGEMM_STAGE_BIAS.
+    pub bias: StageBias,
+    /// Of QGEMM_STAGE_QUANTIZE_DOWN.
+    pub quantize_down: StageQuantizeDown,
+    /// Of QGEMM_STAGE_SCALE.
+    pub scale: StageScale,
+    /// Of QGEMM_STAGE_CLAMP.
+    pub clamp: StageClamp,
+    /// Of QGEMM_STAGE_TANH.
+    pub tanh: StageTanh,
+    /// Of QGEMM_STAGE_LOGISTIC.
+    pub logistic: StageLogistic,
+    /// Of QGEMM_STAGE_SCALE_F32.
+    pub scale_f32: StageScaleF32,
+    /// Of QGEMM_STAGE_RESIDUAL.
+    pub residual: StageResidual,
+    /// Of QGEMM_STAGE_DEQUANTIZE.
+    pub dequantize: StageDequantize,
+    /// Of QGEMM_STAGE_BIAS_F32.
+    pub bias_f32: StageBiasF32,
+    /// Of QGEMM_STAGE_CLAMP_F32.
+    pub clamp_f32: StageClampF32,
+    /// Of QGEMM_STAGE_RESIDUAL_F32.
+    pub residual_f32: StageResidualF32,
+    /// Of QGEMM_STAGE_QUANTIZE.
+    pub quantize: StageQuantize,
+    /// Makes room for kinds to come.
+    pub reserved: [u64; 16],
+}
+
+/// One step from sums to results: 136 bytes in every version.
+///
+/// A pipeline starts with the sums, integers of 32 bits. Stages follow in any number and order, as long as each takes what the
+/// one before it gives:
+///
+///   - integers to integers: BIAS, QUANTIZE_DOWN, SCALE, CLAMP, TANH, LOGISTIC, SCALE_F32, RESIDUAL
+///   - integers to floats: DEQUANTIZE
+///   - floats to floats: BIAS_F32, CLAMP_F32, RESIDUAL_F32
+///   - floats to integers: QUANTIZE
+///   - integers to u8, s8 or s16: CAST_SATURATING, CAST_TRUNCATING, and then nothing more
+///
+/// What the last one gives has to be the result's type; no stage at all gives QGEMM_TYPE_S32.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct RawStage {
+    /// Which stage: QGEMM_STAGE_BIAS to QGEMM_STAGE_CAST_TRUNCATING.
+    pub kind: u32,
+    /// 0.
+    pub reserved: u32,
+    /// The parameters; only those of this kind are looked at.
+    pub u: StageParameters,
+}
+
+const _: () = assert!(size_of::<RawStage>() == 136);
+
+/// Pipelines up to this length take no memory from the heap.
+const USUAL: usize = 8;
+
+/// The stages of a pipeline, and its cast.
+pub(super) struct Stages<'a> {
+    pub stages: SmallVec<[Stage<'a>; USUAL]>,
+    pub gives: Gives,
+}
+
+/// What comes out of a stage.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Gives {
+    Integers,
+    Floats,
+    Narrow(Cast),
+}
+
+impl<'a> Stages<'a> {
+    /// # Safety
+    /// `stages` has `count` stages, and what they point at has the sizes that they say, unchanged for `'a`.
+    pub(super) unsafe fn read(stages: *const RawStage, count: usize, frame: &Frame) -> Result<Self, Failure> {
+        if count > 0 {
+            check_pointer("stages", stages)?;
+        }
+        // SAFETY: this function's own promise.
+        let raw = unsafe { crate::matrix::slice(stages, count) }.ok_or(Error::TooLarge { argument: "stages" })?;
+        let mut pipeline = Self { stages: SmallVec::new(), gives: Gives::Integers };
+        for (i, raw) in raw.iter().enumerate() {
+            // SAFETY: this function's own promise.
+            unsafe { pipeline.push(raw, frame) }.map_err(|error| Failure { error, place: Place::Stage(i) })?;
+        }
+        Ok(pipeline)
+    }
+
+    /// # Safety
+    /// As for `read`.
+    unsafe fn push(&mut self, raw: &RawStage, frame: &Frame) -> Result<(), Error> {
+        if raw.reserved != 0 {
+            return Err(Error::Reserved { argument: "reserved" });
+        }
+        let (takes, gives) = match raw.kind {
+            QGEMM_STAGE_BIAS..=QGEMM_STAGE_RESIDUAL => (Gives::Integers, Gives::Integers),
+            QGEMM_STAGE_DEQUANTIZE => (Gives::Integers, Gives::Floats),
+            QGEMM_STAGE_BIAS_F32..=QGEMM_STAGE_RESIDUAL_F32 => (Gives::Floats, Gives::Floats),
+            QGEMM_STAGE_QUANTIZE => (Gives::Floats, Gives::Integers),
+            QGEMM_STAGE_CAST_SATURATING => (Gives::Integers, Gives::Narrow(Cast::Saturating)),
+            QGEMM_STAGE_CAST_TRUNCATING => (Gives::Integers, Gives::Narrow(Cast::Truncating)),
+            value => return Err(Error::Option { argument: "kind", value }),
+        };
+        let problem = match (self.gives, takes) {
+            (Gives::Narrow(_), _) => Some("the stage comes after a cast, which has to be the last"),
+            (Gives::Floats, Gives::Integers) => Some("the stage takes integers, but the one before it gives floats"),
+            (Gives::Integers, Gives::Floats) => Some("the stage takes floats, but the one before it gives integers"),
+            _ => None,
+        };
+        if let Some(problem) = problem {
+            return Err(Error::StageOrder { problem });
+        }
+        self.gives = gives;
+        if !matches!(gives, Gives::Narrow(_)) {
+            // SAFETY: this function's own promise.
+            self.stages.push(unsafe { stage(raw, frame)? });
+        }
+        Ok(())
+    }
+}
+
+/// The stage that C describes, checked, and turned over if the library computes the transpose.
+///
+/// # Safety
+/// What the stage points at has the sizes that it says, unchanged for `'a`.
+unsafe fn stage<'a>(raw: &RawStage, frame: &Frame) -> Result<Stage<'a>, Error> {
+    let u = &raw.u;
+    // SAFETY: any bytes make a valid value of each field; and this function's own promise.
+    unsafe {
+        Ok(match raw.kind {
+            QGEMM_STAGE_BIAS => Stage::Bias(frame.integers("u.bias.bias", &u.bias.bias)?),
+            QGEMM_STAGE_QUANTIZE_DOWN => {
+                let shift = frame.integers("u.quantize_down.shift", &u.quantize_down.shift)?;
+                if let Some(&value) = shift.all().iter().find(|shift| !(0..=31).contains(*shift)) {
+                    return Err(Error::Shift { argument: "u.quantize_down.shift", value: value.into() });
+                }
+                Stage::QuantizeDown(QuantizeDown {
+                    offset: frame.integers("u.quantize_down.offset", &u.quantize_down.offset)?,
+                    multiplier: frame.integers("u.quantize_down.multiplier", &u.quantize_down.multiplier)?,
+                    shift,
+                })
+            }
+            QGEMM_STAGE_SCALE => {
+                let exponent = frame.integers("u.scale.exponent", &u.scale.exponent)?;
+                exponent.all().iter().try_for_each(|&x| check_exponent("u.scale.exponent", x))?;
+                Stage::Scale(Scale {
+                    multiplier: frame.integers("u.scale.multiplier", &u.scale.multiplier)?,
+                    exponent,
+                    offset_after: u.scale.offset_after,
+                    rounding: rounding("u.scale.rounding", u.scale.rounding)?,
+                })
+            }
+            QGEMM_STAGE_CLAMP => Stage::Clamp { min: u.clamp.min, max: u.clamp.max },
+            QGEMM_STAGE_TANH => Stage::Tanh(Tanh::new(u.tanh.zero, u.tanh.amplitude).ok_or(Error::Parameter {
+                argument: "u.tanh.amplitude",
+                value: u.tanh.amplitude.into(),
+                expected: "at least 0, and zero + 8 * amplitude and zero - 8 * amplitude fit 32 bits",
+            })?),
+            QGEMM_STAGE_LOGISTIC => {
+                let StageLogistic { zero, amplitude, result_zero, result_amplitude } = u.logistic;
+                let stage = Logistic::new(zero, amplitude, result_zero, result_amplitude);
+                Stage::Logistic(stage.ok_or(Error::Parameter {
+                    argument: "u.logistic.amplitude",
+                    value: amplitude.into(),
+                    expected: "positive, and result_amplitude not negative, and all integers between fit 32 bits",
+                })?)
+            }
+            QGEMM_STAGE_SCALE_F32 => Stage::ScaleF32 {
+                scale: frame.floats("u.scale_f32.scale", &u.scale_f32.scale)?,
+                offset_after: u.scale_f32.offset_after,
+            },
+            QGEMM_STAGE_RESIDUAL => {
+                let raw = u.residual;
+                check_exponent("u.residual.exponent", raw.exponent)?;
+                if raw.r#type == QGEMM_TYPE_F32 {
+                    let expected = "QGEMM_TYPE_U8, _S8, _S16 or _S32";
+                    return Err(Error::Type { argument: "u.residual.type", value: raw.r#type, expected });
+                }
+                Stage::Residual {
+                    residual: residual(raw.data, raw.r#type, raw.order, raw.stride, frame)?,
+                    zero_point: raw.zero_point,
+                    multiplier: raw.multiplier,
+                    exponent: raw.exponent,
+                    rounding: rounding("u.residual.rounding", raw.rounding)?,
+                }
+            }
+            QGEMM_STAGE_DEQUANTIZE => Stage::Dequantize(frame.floats("u.dequantize.scale", &u.dequantize.scale)?),
+            QGEMM_STAGE_BIAS_F32 => Stage::BiasF32(frame.floats("u.bias_f32.bias", &u.bias_f32.bias)?),
+            QGEMM_STAGE_CLAMP_F32 => {
+                let StageClampF32 { min, max } = u.clamp_f32;
+                for (argument, bound) in [("u.clamp_f32.min", min), ("u.clamp_f32.max", max)] {
+                    if bound.is_nan() {
+                        return Err(Error::Parameter { argument, value: bound.into(), expected: "a number" });
+                    }
+                }
+                Stage::ClampF32 { min, max }
+            }
+            QGEMM_STAGE_RESIDUAL_F32 => {
+                let raw = u.residual_f32;
+                if !raw.scale.is_finite() {
+                    let value = raw.scale.into();
+                    return Err(Error::Parameter { argument: "u.residual_f32.scale", value, expected: "finite" });
+                }
+                if raw.r#type == QGEMM_TYPE_F32 && raw.zero_point != 0 {
+                    let (argument, value) = ("u.residual_f32.zero_point", raw.zero_point.into());
+                    return Err(Error::Parameter { argument, value, expected: "0 for floats" });
+                }
+                Stage::ResidualF32 {
+                    residual: residual(raw.data, raw.r#type, raw.order, raw.stride, frame)?,
+                    zero_point: raw.zero_point,
+                    scale: raw.scale,
+                }
+            }
+            QGEMM_STAGE_QUANTIZE => Stage::Quantize {
+                scale: frame.floats("u.quantize.scale", &u.quantize.scale)?,
+                zero_point: u.quantize.zero_point,
+            },
+            _ => unreachable!("casts and unknown kinds do not come here"),
+        })
+    }
+}
+
+fn check_exponent(argument: &'static str, value: i32) -> Result<(), Error> {
+    match value {
+        -31..=30 => Ok(()),
+        _ => Err(Error::Exponent { argument, value: value.into() }),
+    }
+}
+
+fn rounding(argument: &'static str, value: u32) -> Result<Rounding, Error> {
+    match value {
+        QGEMM_ROUND_TWICE => Ok(Rounding::Twice),
+        QGEMM_ROUND_TWICE_UP => Ok(Rounding::TwiceUp),
+        QGEMM_ROUND_ONCE => Ok(Rounding::Once),
+        value => Err(Error::Option { argument, value }),
+    }
+}
+
+/// # Safety
+/// `data` reaches as far as the result's shape and `step` say, unchanged for `'a`.
+unsafe fn residual<'a>(
+    data: *const c_void,
+    r#type: u32,
+    order: u32,
+    step: i64,
+    frame: &Frame,
+) -> Result<Residual<'a>, Error> {
+    let element = match r#type {
+        QGEMM_TYPE_U8 => Element::U8,
+        QGEMM_TYPE_S8 => Element::I8,
+        QGEMM_TYPE_S16 => Element::I16,
+        QGEMM_TYPE_S32 => Element::I32,
+        QGEMM_TYPE_F32 => Element::F32,
+        value => return Err(Error::Type { argument: "type", value, expected: "one of QGEMM_TYPE_U8 to _F32" }),
+    };
+    let major = major("order", order)?;
+    let runs = if major == Major::Row { (frame.rows, frame.cols) } else { (frame.cols, frame.rows) };
+    let stride = stride(step, runs, 1)?;
+    if frame.rows > 0 && frame.cols > 0 {
+        if data.is_null() {
+            return Err(Error::Null { argument: "data" });
+        }
+        if !data.addr().is_multiple_of(element.size()) {
+            return Err(Error::Alignment { argument: "data", unit: element.size() });
+        }
+    }
+    let shape = if frame.major == Major::Row { (frame.rows, frame.cols) } else { (frame.cols, frame.rows) };
+    let steps = if major == frame.major { (stride, 1) } else { (1, stride) };
+    // SAFETY: this function's own promise.
+    unsafe { Residual::from_raw(data.cast(), element, shape, steps) }.ok_or(Error::TooLarge { argument: "data" })
+}
