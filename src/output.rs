@@ -297,3 +297,6 @@ fn add_offsets<const W: usize>(region: &Region, acc: &mut [i32]) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

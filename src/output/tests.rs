@@ -1,0 +1,331 @@
+//! Pipelines on every kernel against the stages' definitions, element by element.
+
+use super::*;
+use crate::kernel::tests::ODD_KERNELS;
+use crate::kernel::{Kernel, MAX_ROWS, MAX_WIDTH};
+use crate::matrix::Output;
+use crate::reference::{nearest_away, nearest_up, saturated};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// Rows and columns of the result; a tile lies somewhere within.
+const ROWS: usize = MAX_ROWS + 5;
+const COLS: usize = MAX_WIDTH + 7;
+
+/// A parameter with all the values that any axis asks for.
+#[derive(Clone, Debug)]
+struct Parameter<T> {
+    axis: u8,
+    values: Vec<T>,
+}
+
+impl<T: Copy> Parameter<T> {
+    fn values(&self) -> Values<'_, T> {
+        match self.axis {
+            0 => Values::Uniform(self.values[0]),
+            1 => Values::PerRow(&self.values[..ROWS]),
+            _ => Values::PerCol(&self.values[..COLS]),
+        }
+    }
+
+    fn at(&self, row: usize, col: usize) -> T {
+        self.values[[0, row, col][usize::from(self.axis)]]
+    }
+}
+
+/// A stage and what it reads, all of its own.
+#[derive(Clone, Debug)]
+enum Case {
+    Bias(Parameter<i32>),
+    QuantizeDown(Parameter<i32>, Parameter<i32>, Parameter<i32>),
+    Scale(Parameter<i32>, Parameter<i32>, i32, Rounding),
+    Clamp(i32, i32),
+    Tanh(i32, i32),
+    Logistic(i32, i32),
+    ScaleF32(Parameter<f32>, i32),
+    Residual(Tensor, i32, i32, i32, Rounding),
+    /// A stretch of floats: what leads there, stages on them, and what leads back.
+    Floats(Parameter<f32>, Vec<FloatCase>, Parameter<f32>, i32),
+}
+
+#[derive(Clone, Debug)]
+enum FloatCase {
+    Bias(Parameter<f32>),
+    Clamp(f32, f32),
+    Residual(Tensor, i32, f32),
+}
+
+/// A residual of the result's shape.
+#[derive(Clone, Debug)]
+struct Tensor {
+    element: Element,
+    is_transposed: bool,
+    words: Vec<u32>,
+}
+
+impl Tensor {
+    fn residual(&self) -> Residual<'_> {
+        let steps = if self.is_transposed { (1, ROWS + 3) } else { (COLS + 2, 1) };
+        let data = self.words.as_ptr().cast();
+        // SAFETY: there are words for more elements than these steps reach, of any type.
+        unsafe { Residual::from_raw(data, self.element, (ROWS, COLS), steps) }.unwrap()
+    }
+
+    /// The integer at a place, or the bits of the float.
+    fn at(&self, row: usize, col: usize) -> i32 {
+        let index = if self.is_transposed { row + col * (ROWS + 3) } else { row * (COLS + 2) + col };
+        let bytes: Vec<u8> = self.words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let at = &bytes[index * self.element.size()..];
+        match self.element {
+            Element::U8 => at[0].into(),
+            Element::I8 => (at[0] as i8).into(),
+            Element::I16 => i16::from_ne_bytes([at[0], at[1]]).into(),
+            Element::I32 | Element::F32 => i32::from_ne_bytes([at[0], at[1], at[2], at[3]]),
+        }
+    }
+}
+
+fn wrapped(x: i128) -> i32 {
+    x as i32
+}
+
+fn scaled(x: i32, multiplier: i32, exponent: i32, rounding: Rounding) -> i32 {
+    let (x, m) = (i128::from(x), i128::from(multiplier));
+    let (left, right) = (exponent.max(0) as u32, -exponent.min(0) as u32);
+    let product = || i128::from(saturated(nearest_up(i128::from(saturated(x << left)) * m, 31)));
+    match rounding {
+        Rounding::Twice => wrapped(nearest_away(product(), right)),
+        Rounding::TwiceUp => wrapped(nearest_up(product(), right)),
+        Rounding::Once => saturated(nearest_up(x * m, (31 - exponent) as u32)),
+    }
+}
+
+/// The nearest integer of a float, ties to even, as integers have it.
+fn nearest_even(x: f32) -> i32 {
+    let floor = f64::from(x).floor();
+    let rest = f64::from(x) - floor;
+    let is_up = rest > 0.5 || rest == 0.5 && floor % 2.0 != 0.0;
+    (floor + f64::from(u8::from(is_up))).clamp(i32::MIN.into(), i32::MAX.into()) as i32
+}
+
+impl Case {
+    /// The definition of the stage.
+    fn of(&self, x: i32, row: usize, col: usize) -> i32 {
+        match self {
+            Case::Bias(bias) => wrapped(i128::from(x) + i128::from(bias.at(row, col))),
+            Case::QuantizeDown(offset, multiplier, shift) => {
+                let sum = wrapped(i128::from(x) + i128::from(offset.at(row, col)));
+                let product = wrapped(i128::from(sum) * i128::from(multiplier.at(row, col)));
+                wrapped(nearest_away(product.into(), shift.at(row, col) as u32))
+            }
+            Case::Scale(multiplier, exponent, offset_after, rounding) => {
+                let y = scaled(x, multiplier.at(row, col), exponent.at(row, col), *rounding);
+                wrapped(i128::from(y) + i128::from(*offset_after))
+            }
+            Case::Clamp(min, max) if x > *max || min > max => *max,
+            Case::Clamp(min, _) => x.max(*min),
+            Case::Tanh(zero, amplitude) => Tanh::new(*zero, *amplitude).unwrap().of(x),
+            Case::Logistic(zero, amplitude) => Logistic::new(*zero, *amplitude, -128, 256).unwrap().of(x),
+            Case::ScaleF32(scale, offset_after) => {
+                let y = nearest_even(x as f32 * scale.at(row, col));
+                wrapped(i128::from(y) + i128::from(*offset_after))
+            }
+            Case::Residual(tensor, zero_point, multiplier, exponent, rounding) => {
+                let r = wrapped(i128::from(tensor.at(row, col)) - i128::from(*zero_point));
+                wrapped(i128::from(x) + i128::from(scaled(r, *multiplier, *exponent, *rounding)))
+            }
+            Case::Floats(scale, stages, back, zero_point) => {
+                let mut y = x as f32 * scale.at(row, col);
+                for stage in stages {
+                    y = match stage {
+                        FloatCase::Bias(bias) => y + bias.at(row, col),
+                        FloatCase::Clamp(min, max) if y > *max || min > max => *max,
+                        FloatCase::Clamp(min, _) if y < *min => *min,
+                        FloatCase::Clamp(..) => y,
+                        FloatCase::Residual(tensor, _, scale) if tensor.element == Element::F32 => {
+                            y + f32::from_bits(tensor.at(row, col) as u32) * scale
+                        }
+                        FloatCase::Residual(tensor, zero_point, scale) => {
+                            y + wrapped(i128::from(tensor.at(row, col)) - i128::from(*zero_point)) as f32 * scale
+                        }
+                    };
+                }
+                wrapped(i128::from(nearest_even(y * back.at(row, col))) + i128::from(*zero_point))
+            }
+        }
+    }
+
+    /// The stage itself, or several.
+    fn push<'a>(&'a self, stages: &mut Vec<Stage<'a>>) {
+        let last = match self {
+            Case::Bias(bias) => Stage::Bias(bias.values()),
+            Case::QuantizeDown(offset, multiplier, shift) => Stage::QuantizeDown(QuantizeDown {
+                offset: offset.values(),
+                multiplier: multiplier.values(),
+                shift: shift.values(),
+            }),
+            &Case::Scale(ref multiplier, ref exponent, offset_after, rounding) => {
+                let (multiplier, exponent) = (multiplier.values(), exponent.values());
+                Stage::Scale(Scale { multiplier, exponent, offset_after, rounding })
+            }
+            &Case::Clamp(min, max) => Stage::Clamp { min, max },
+            &Case::Tanh(zero, amplitude) => Stage::Tanh(Tanh::new(zero, amplitude).unwrap()),
+            &Case::Logistic(zero, amplitude) => Stage::Logistic(Logistic::new(zero, amplitude, -128, 256).unwrap()),
+            Case::ScaleF32(scale, offset_after) => {
+                Stage::ScaleF32 { scale: scale.values(), offset_after: *offset_after }
+            }
+            &Case::Residual(ref tensor, zero_point, multiplier, exponent, rounding) => {
+                Stage::Residual { residual: tensor.residual(), zero_point, multiplier, exponent, rounding }
+            }
+            Case::Floats(scale, cases, back, zero_point) => {
+                stages.push(Stage::Dequantize(scale.values()));
+                stages.extend(cases.iter().map(|case| match case {
+                    FloatCase::Bias(bias) => Stage::BiasF32(bias.values()),
+                    &FloatCase::Clamp(min, max) => Stage::ClampF32 { min, max },
+                    &FloatCase::Residual(ref tensor, zero_point, scale) => {
+                        Stage::ResidualF32 { residual: tensor.residual(), zero_point, scale }
+                    }
+                }));
+                Stage::Quantize { scale: back.values(), zero_point: *zero_point }
+            }
+        };
+        stages.push(last);
+    }
+}
+
+fn parameter<T: Copy + std::fmt::Debug>(value: impl Strategy<Value = T>) -> impl Strategy<Value = Parameter<T>> {
+    (0u8..3, vec(value, COLS.max(ROWS))).prop_map(|(axis, values)| Parameter { axis, values })
+}
+
+fn tensor(elements: &'static [Element]) -> impl Strategy<Value = Tensor> {
+    let word = prop_oneof![any::<u32>(), (-1000f32..1000.0).prop_map(f32::to_bits)];
+    let words = vec(word, (ROWS + 3) * (COLS + 2));
+    (proptest::sample::select(elements), any::<bool>(), words).prop_map(|(element, is_transposed, mut words)| {
+        if element == Element::F32 {
+            words.iter_mut().for_each(|word| *word = f32::from_bits(*word).clamp(-1e6, 1e6).max(-1e6).to_bits());
+        }
+        Tensor { element, is_transposed, words }
+    })
+}
+
+fn number() -> impl Strategy<Value = i32> {
+    let extreme = prop_oneof![Just(i32::MIN), Just(i32::MAX), Just(0), Just(-1), Just(1)];
+    prop_oneof![2 => any::<i32>(), 4 => -70_000i32..70_000, 1 => extreme]
+}
+
+fn rounding() -> impl Strategy<Value = Rounding> {
+    prop_oneof![Just(Rounding::Twice), Just(Rounding::TwiceUp), Just(Rounding::Once)]
+}
+
+fn exponent() -> impl Strategy<Value = i32> {
+    prop_oneof![3 => -12i32..1, 1 => -31i32..=30]
+}
+
+/// Powers of two make ties.
+fn multiplier() -> impl Strategy<Value = i32> {
+    prop_oneof![3 => (1i32 << 30)..=i32::MAX, 2 => Just(1 << 30), 1 => any::<i32>()]
+}
+
+fn scale() -> impl Strategy<Value = f32> {
+    prop_oneof![3 => 0f32..0.01, 1 => Just(0.5f32), 1 => Just(0.125f32), 1 => -1e9f32..1e9]
+}
+
+fn float_case() -> impl Strategy<Value = FloatCase> {
+    const ALL: &[Element] = &[Element::U8, Element::I8, Element::I16, Element::I32, Element::F32];
+    prop_oneof![
+        parameter(-100f32..100.0).prop_map(FloatCase::Bias),
+        (-100f32..100.0, -100f32..100.0).prop_map(|(min, max)| FloatCase::Clamp(min, max)),
+        (tensor(ALL), -200i32..200, -1f32..1.0)
+            .prop_map(|(tensor, zero_point, scale)| FloatCase::Residual(tensor, zero_point, scale)),
+    ]
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    const INTEGERS: &[Element] = &[Element::U8, Element::I8, Element::I16, Element::I32];
+    prop_oneof![
+        1 => parameter(number()).prop_map(Case::Bias),
+        1 => (parameter(number()), parameter(-100i32..100), parameter(0i32..=31))
+            .prop_map(|(offset, multiplier, shift)| Case::QuantizeDown(offset, multiplier, shift)),
+        3 => (parameter(multiplier()), parameter(exponent()), number(), rounding())
+            .prop_map(|(multiplier, exponent, after, rounding)| Case::Scale(multiplier, exponent, after, rounding)),
+        1 => (number(), number()).prop_map(|(min, max)| Case::Clamp(min, max)),
+        1 => (-1000i32..1000, 0i32..100_000).prop_map(|(zero, amplitude)| Case::Tanh(zero, amplitude)),
+        1 => (-1000i32..1000, 1i32..100_000).prop_map(|(zero, amplitude)| Case::Logistic(zero, amplitude)),
+        1 => (parameter(scale()), number()).prop_map(|(scale, after)| Case::ScaleF32(scale, after)),
+        1 => (tensor(INTEGERS), -200i32..200, multiplier(), exponent(), rounding())
+            .prop_map(|(tensor, zero, multiplier, exponent, rounding)| {
+                Case::Residual(tensor, zero, multiplier, exponent, rounding)
+            }),
+        1 => (parameter(scale()), vec(float_case(), 0..4), parameter(scale()), number())
+            .prop_map(|(scale, stages, back, zero_point)| Case::Floats(scale, stages, back, zero_point)),
+    ]
+}
+
+/// Finishes a tile on a kernel, into a result that is otherwise full of `canary`.
+fn finished<T: Copy>(
+    kernel: &Kernel,
+    stages: &[Stage],
+    (rows, cols): (Range<usize>, Range<usize>),
+    sums: &[i32],
+    canary: T,
+    store: for<'a> fn(Output<'a, T>) -> Store<'a>,
+) -> Vec<T> {
+    let mut result = vec![canary; ROWS * COLS];
+    let mut acc = vec![i32::MIN; rows.len() * kernel.width];
+    for (acc, sums) in acc.chunks_mut(kernel.width).zip(sums.chunks(cols.len())) {
+        acc[..cols.len()].copy_from_slice(sums);
+    }
+    let none = LineOffsets { offset: Offset::Uniform(0), shift: 0 };
+    let region = Region { rows, cols, depth: 0, row_sums: &[], col_sums: &[], row_offsets: none, col_offsets: none };
+    let finish = Finish::new(stages, store(Output::new(&mut result, (ROWS, COLS), COLS)));
+    // SAFETY: the kernel is available, and the result ours.
+    unsafe { (kernel.finish)(&finish, &region, &mut acc) }
+    drop(finish);
+    result
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn every_pipeline_does_what_its_stages_say(
+        cases in vec(case(), 0..5),
+        (first_row, rows, first_col, cols) in (0usize..5, 1usize..=MAX_ROWS, 0usize..7, 1usize..=MAX_WIDTH),
+        sums in vec(number(), MAX_ROWS * MAX_WIDTH),
+    ) {
+        let mut stages = Vec::new();
+        cases.iter().for_each(|case| case.push(&mut stages));
+        for kernel in Kernel::available().chain(ODD_KERNELS) {
+            let (rows, cols) = (rows.min(kernel.rows), cols.min(kernel.width));
+            let tile = (first_row..first_row + rows, first_col..first_col + cols);
+            let want = |row: usize, col: usize| {
+                let is_inside = tile.0.contains(&row) && tile.1.contains(&col);
+                is_inside.then(|| {
+                    let sum = sums[(row - first_row) * cols + col - first_col];
+                    cases.iter().fold(sum, |x, case| case.of(x, row, col))
+                })
+            };
+            let places: Vec<_> = (0..ROWS * COLS).map(|i| want(i / COLS, i % COLS)).collect();
+            macro_rules! check {
+                ($canary:expr, $store:expr, $of:expr) => {
+                    let got = finished(kernel, &stages, tile.clone(), &sums, $canary, $store);
+                    let want: Vec<_> = places.iter().map(|x| x.map_or($canary, $of)).collect();
+                    let wrong = (0..got.len()).find(|&i| got[i] != want[i]);
+                    let wrong = wrong.map(|i| (i / COLS, i % COLS, got[i], want[i]));
+                    prop_assert!(wrong.is_none(), "{}: row, column, got, want: {wrong:?}", kernel.name);
+                };
+            }
+            check!(77i32, |out| Store::I32(out), |x| x);
+            check!(77u8, |out| Store::U8(out, Cast::Saturating), |x| x.clamp(0, 255) as u8);
+            check!(77i8, |out| Store::I8(out, Cast::Saturating), |x| x.clamp(-128, 127) as i8);
+            check!(77i16, |out| Store::I16(out, Cast::Saturating), |x| x.clamp(-32768, 32767) as i16);
+            check!(77u8, |out| Store::U8(out, Cast::Truncating), |x| x.rem_euclid(256) as u8);
+            check!(77i8, |out| Store::I8(out, Cast::Truncating), |x| ((i64::from(x) + 128).rem_euclid(256) - 128) as i8);
+            check!(77i16, |out| Store::I16(out, Cast::Truncating), |x| {
+                ((i64::from(x) + 32768).rem_euclid(65536) - 32768) as i16
+            });
+            stages.push(Stage::Dequantize(Values::Uniform(0.37)));
+            check!(77f32, |out| Store::F32(out), |x| x as f32 * 0.37);
+            stages.pop();
+        }
+    }
+}
