@@ -272,4 +272,4 @@ mod vector256;
 mod vector512;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

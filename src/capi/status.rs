@@ -37,6 +37,10 @@ pub enum Status {
     Threads = 15,
     /** A pointer is not aligned as its elements have to be. */
     Alignment = 16,
+    /** What should be a packed operand is none, or a damaged one. */
+    PackedDamaged = 20,
+    /** An operand was packed for other kernels, another byte order, or another version of the format. */
+    PackedLayout = 21,
 }
 
 impl From<Error> for Status {
@@ -53,6 +57,8 @@ impl From<Error> for Status {
             Error::Overlap { .. } => Status::Overlap,
             Error::OutOfMemory { .. } => Status::OutOfMemory,
             Error::UnknownIsa { .. } | Error::UnsupportedIsa { .. } => Status::Unsupported,
+            Error::PackedDamaged { .. } => Status::PackedDamaged,
+            Error::PackedLayout { .. } => Status::PackedLayout,
             Error::Internal => Status::Internal,
         }
     }
@@ -76,6 +82,8 @@ pub extern "C" fn qgemm_status_message(status: i32) -> *const c_char {
         14 => c"the result overlaps an input",
         15 => c"a number of threads is negative",
         16 => c"a pointer is not aligned",
+        20 => c"a packed operand is damaged, or none",
+        21 => c"an operand was packed for another kernel, byte order or format version",
         _ => c"unknown status",
     };
     message.as_ptr()
