@@ -15,6 +15,8 @@ pub(crate) struct Buffer {
 
 // SAFETY: a buffer owns its memory.
 unsafe impl Send for Buffer {}
+// SAFETY: shared, it is only read.
+unsafe impl Sync for Buffer {}
 
 impl Buffer {
     pub(crate) const fn empty() -> Self {
@@ -37,14 +39,18 @@ impl Buffer {
         Ok(())
     }
 
-    pub(crate) fn as_mut_slice(&mut self) -> &mut [u8] {
-        let len = self.len;
+    pub(crate) fn as_slice(&self) -> &[u8] {
         // SAFETY: an empty buffer's pointer is not null, any other owns `len` initialized bytes.
-        unsafe { std::slice::from_raw_parts_mut(self.aligned(), len) }
+        unsafe { std::slice::from_raw_parts(self.aligned(), self.len) }
+    }
+
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [u8] {
+        // SAFETY: as in `as_slice`, and the buffer is borrowed mutably.
+        unsafe { std::slice::from_raw_parts_mut(self.aligned(), self.len) }
     }
 
     /// The start of the bytes; dangling, but aligned, when there are none.
-    fn aligned(&mut self) -> *mut u8 {
+    fn aligned(&self) -> *mut u8 {
         if self.len == 0 { std::ptr::without_provenance_mut(ALIGN) } else { self.data.as_ptr() }
     }
 }

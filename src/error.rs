@@ -1,5 +1,6 @@
 //! What can be wrong with a call, one sentence each.
 
+use crate::packed::Foreign;
 use std::fmt;
 
 /// Why a call did nothing. Its text names the argument and says what was expected.
@@ -174,6 +175,16 @@ pub enum Error {
         /// What it names.
         name: &'static str,
     },
+    /// What should be a packed operand is none, or not what it was.
+    PackedDamaged {
+        /// What it was found by.
+        why: &'static str,
+    },
+    /// A packed operand is sound, but of no use here.
+    PackedLayout {
+        /// What it was packed for.
+        why: Foreign,
+    },
     /// A defect of the library itself.
     Internal,
 }
@@ -260,6 +271,10 @@ impl fmt::Display for Error {
                 write!(f, "QGEMM_ISA is \"{name}\", which this processor does not run; it runs")?;
                 names(f, crate::kernel::Kernel::available())
             }
+            Error::PackedDamaged { why } => {
+                write!(f, "bytes hold no packed operand, or a damaged one: {why}")
+            }
+            Error::PackedLayout { why } => write!(f, "bytes hold an operand {why}"),
             Error::Internal => write!(f, "libqgemm has a defect: please report this call"),
         }
     }

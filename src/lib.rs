@@ -21,6 +21,7 @@ mod kernel;
 mod matrix;
 mod output;
 mod pack;
+mod packed;
 mod prepare;
 #[cfg(test)]
 mod reference;

@@ -51,6 +51,10 @@ pub enum Status {
     Parameter = 18,
     /** A workspace is too small. */
     Workspace = 19,
+    /** What should be a packed operand is none, or a damaged one. */
+    PackedDamaged = 20,
+    /** An operand was packed for other kernels, another byte order, or another version of the format. */
+    PackedLayout = 21,
     /** An option has no such value, or what is reserved is not 0. */
     Option = 22,
 }
@@ -81,6 +85,8 @@ impl From<Error> for Status {
             Error::Parameter { .. } => Status::Parameter,
             Error::Missing { .. } => Status::NullPointer,
             Error::UnknownIsa { .. } | Error::UnsupportedIsa { .. } => Status::Unsupported,
+            Error::PackedDamaged { .. } => Status::PackedDamaged,
+            Error::PackedLayout { .. } => Status::PackedLayout,
             Error::Internal => Status::Internal,
         }
     }
@@ -111,6 +117,8 @@ pub extern "C" fn qgemm_status_message(status: i32) -> *const c_char {
         17 => c"a sum could leave 32 bits",
         18 => c"a parameter is out of its range",
         19 => c"a workspace is too small",
+        20 => c"a packed operand is damaged, or none",
+        21 => c"an operand was packed for another kernel, byte order or format version",
         22 => c"unknown option",
         _ => c"unknown status",
     };

@@ -78,7 +78,7 @@ struct Case {
     extreme: bool,
 }
 
-fn noise(seed: u64, extreme: bool, len: usize) -> Vec<u8> {
+pub(crate) fn noise(seed: u64, extreme: bool, len: usize) -> Vec<u8> {
     let mut x = seed | 1;
     let mut next = || {
         x ^= x << 13;

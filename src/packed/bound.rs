@@ -1,0 +1,94 @@
+//! How far the sums of a packed operand's products can be from 0: what checked arithmetic needs to know.
+
+use super::Packed;
+use crate::matrix::{Encoding, Offset, Operand, Order};
+use std::array::from_fn;
+
+/// Beyond ±256 an offset gives all numbers of 8 bits the same sign, and each one more adds 1 to each of them.
+const NEAR: i32 = 256;
+
+/// Lines that are summed together.
+const LINES: usize = 64;
+
+/// max over the lines of Σ |number + offset|; at most `u64::MAX`.
+pub(super) fn of(operand: &Operand, offset: Offset) -> u64 {
+    let depth = operand.depth as u64;
+    let mut greatest = 0;
+    for first in (0..operand.lines).step_by(LINES) {
+        let lines = LINES.min(operand.lines - first);
+        let offsets: [i32; LINES] = from_fn(|i| if i < lines { at(offset, first + i) } else { 0 });
+        let near = offsets.map(|offset| offset.clamp(-NEAR, NEAR));
+        let totals = totals(operand, first, lines, near);
+        for ((total, offset), near) in totals.iter().zip(offsets).zip(near).take(lines) {
+            let beyond = u64::from(offset.abs_diff(near)).saturating_mul(depth);
+            greatest = greatest.max(total.saturating_add(beyond));
+        }
+    }
+    greatest
+}
+
+/// Σ |number + offset| of each of so many lines from `first` on. No offset is beyond [`NEAR`].
+fn totals(operand: &Operand, first: usize, lines: usize, offsets: [i32; LINES]) -> [u64; LINES] {
+    // Read as unsigned, all bytes are numbers in one way.
+    let flip = operand.encoding.flip_to(Encoding::U8);
+    let offsets = offsets.map(|offset| offset - operand.encoding.shift_to(Encoding::U8));
+    let distance = |b: u8, offset: i32| (i32::from(b ^ flip) + offset).unsigned_abs();
+    let mut totals = [0; LINES];
+    match operand.order {
+        Order::DepthContiguous => {
+            for (i, (total, offset)) in totals.iter_mut().zip(offsets).take(lines).enumerate() {
+                // 32 bits have room for so many.
+                for stretch in operand.run(first + i).chunks(1 << 16) {
+                    *total += u64::from(stretch.iter().map(|&b| distance(b, offset)).sum::<u32>());
+                }
+            }
+        }
+        Order::LineContiguous => {
+            for d in 0..operand.depth {
+                let run = &operand.run(d)[first..][..lines];
+                for ((total, &b), offset) in totals.iter_mut().zip(run).zip(offsets) {
+                    *total += u64::from(distance(b, offset));
+                }
+            }
+        }
+    }
+    totals
+}
+
+/// The offset of one line.
+fn at(offset: Offset, line: usize) -> i32 {
+    match offset {
+        Offset::Uniform(offset) => offset,
+        Offset::PerLine(offsets) => offsets[line],
+    }
+}
+
+impl Packed {
+    /// What max over the lines of Σ |number + offset| does not exceed: exact for the offset that was declared when the
+    /// operand was packed. At most `u64::MAX`.
+    ///
+    /// # Panics
+    /// If there are fewer offsets than lines.
+    pub(crate) fn bound(&self, offset: Offset) -> u64 {
+        let depth = self.label.depth as u64;
+        let declared = self.declared();
+        let lines = match (declared, offset) {
+            (Offset::Uniform(_), Offset::Uniform(_)) => self.label.lines.min(1),
+            _ => self.label.lines,
+        };
+        let moved = (0..lines).map(|line| at(declared, line).abs_diff(at(offset, line))).max().unwrap_or(0);
+        // A number moves the sum by as much as its offset moves, and no number is farther from 0 than the farthest.
+        let by_distance = self.bound.saturating_add(u64::from(moved).saturating_mul(depth));
+        let farthest = (0..lines).map(|line| farthest(self.label.encoding, at(offset, line))).max().unwrap_or(0);
+        by_distance.min(farthest.saturating_mul(depth))
+    }
+}
+
+/// The greatest |number + offset| that any byte gives.
+fn farthest(encoding: Encoding, offset: i32) -> u64 {
+    let extremes = match encoding {
+        Encoding::U8 => [0, 255],
+        Encoding::S8 => [-128, 127],
+    };
+    extremes.map(|number: i64| (number + i64::from(offset)).unsigned_abs()).into_iter().max().unwrap_or(0)
+}

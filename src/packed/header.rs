@@ -1,0 +1,200 @@
+//! The first bytes of a packed operand: what it is, how it lies, and checksums.
+//!
+//! | at  | bytes | what                                                                        |
+//! |-----|-------|-----------------------------------------------------------------------------|
+//! |   0 |     8 | 89 51 47 45 4d 4d 0d 0a: "\x89QGEMM\r\n"                                    |
+//! |   8 |     4 | version of the format: 1                                                    |
+//! |  12 |     4 | 0x01020304 in the byte order of sums, offsets and numbers                   |
+//! |  16 |     1 | form: 1 lines, 2 panels, 3 portable                                         |
+//! |  17 |     1 | side of the product: 1 LHS, 2 RHS                                           |
+//! |  18 |     1 | order of the result: 0 row-major, 1 column-major                            |
+//! |  19 |     1 | type of the other operand: 1 u8, 2 s8                                       |
+//! |  20 |     1 | type of the operand: 1 u8, 2 s8                                             |
+//! |  21 |     1 | type of the numbers as stored: 1 u8, 2 s8                                   |
+//! |  22 |     1 | numbers in a group; in portable form 1                                      |
+//! |  23 |     1 | the offset that was declared: 0 one for all lines, 1 one for each           |
+//! |  24 |     4 | lines that are interleaved: those of a panel, or 1                          |
+//! |  28 |     4 | the offset that was declared, if there is one for all lines, else 0         |
+//! |  32 |     8 | lines                                                                       |
+//! |  40 |     8 | depth                                                                       |
+//! |  48 |     8 | bytes that a line takes                                                     |
+//! |  56 |     8 | max over the lines of Σ abs(number + declared offset); in portable form 0   |
+//! |  64 |    56 | 0                                                                           |
+//! | 120 |     4 | CRC-32 (of IEEE 802.3) of all that follows the header                       |
+//! | 124 |     4 | CRC-32 of the 124 bytes before it                                           |
+//!
+//! These numbers are little-endian on every machine. Every version keeps the magic, the version, the header's length and
+//! its own checksum, so that another version can be told from damage.
+
+use super::layout::{Foreign, Form, Layout};
+use super::{Declared, Label, Purpose, ResultOrder, Side};
+use crate::error::Error;
+use crate::matrix::Encoding;
+
+pub(super) const LEN: usize = 128;
+pub(super) const VERSION: u32 = 1;
+const MAGIC: [u8; 8] = *b"\x89QGEMM\r\n";
+const BYTE_ORDER: u32 = 0x0102_0304;
+const RESERVED: usize = 56;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Header {
+    pub label: Label,
+    pub content: Content,
+    /// Of all that follows the header.
+    pub checksum: u32,
+}
+
+/// What follows the header.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Content {
+    /// The offsets, if there is one for each line, then the lines as they came, one after the other; little-endian.
+    Portable,
+    /// The parts that [`super::layout::Sections`] names; in the machine's byte order.
+    Packed { layout: Layout, stored: Encoding, bound: u64 },
+}
+
+impl Content {
+    fn form(&self) -> u8 {
+        match self {
+            Content::Packed { layout: Layout { form: Form::Lines, .. }, .. } => 1,
+            Content::Packed { layout: Layout { form: Form::Panels, .. }, .. } => 2,
+            Content::Portable => 3,
+        }
+    }
+
+    fn byte_order(&self) -> [u8; 4] {
+        match self {
+            Content::Packed { .. } => BYTE_ORDER.to_ne_bytes(),
+            Content::Portable => BYTE_ORDER.to_le_bytes(),
+        }
+    }
+}
+
+impl Header {
+    pub(super) fn to_bytes(self) -> [u8; LEN] {
+        let Label { lines, depth, encoding, purpose, declared } = self.label;
+        let (group, width, pitch, stored, bound) = match self.content {
+            Content::Packed { layout, stored, bound } => (layout.group, layout.width, layout.pitch, stored, bound),
+            Content::Portable => (1, 1, depth, encoding, 0),
+        };
+        let (per_line, offset) = match declared {
+            Declared::Uniform(offset) => (0, offset),
+            Declared::PerLine => (1, 0),
+        };
+        let mut fields = Writer { bytes: [0; LEN], at: 0 };
+        fields.put(MAGIC);
+        fields.put(VERSION.to_le_bytes());
+        fields.put(self.content.byte_order());
+        fields.put([self.content.form(), code(&SIDES, purpose.side), code(&ORDERS, purpose.result)]);
+        fields.put([purpose.other, encoding, stored].map(|encoding| code(&ENCODINGS, encoding)));
+        fields.put([group as u8, per_line]);
+        fields.put((width as u32).to_le_bytes());
+        fields.put(offset.to_le_bytes());
+        for number in [lines as u64, depth as u64, pitch as u64, bound] {
+            fields.put(number.to_le_bytes());
+        }
+        fields.put([0; RESERVED]);
+        fields.put(self.checksum.to_le_bytes());
+        fields.put(crc32fast::hash(&fields.bytes[..fields.at]).to_le_bytes());
+        fields.bytes
+    }
+
+    /// # Errors
+    /// [`Error::PackedDamaged`], or [`Error::PackedLayout`] for another version or byte order.
+    pub(super) fn read(bytes: &[u8; LEN]) -> Result<Self, Error> {
+        let damaged = |why| Error::PackedDamaged { why };
+        let (fields, checksum) = bytes.split_last_chunk().expect("a header is longer than a checksum");
+        if !fields.starts_with(&MAGIC) {
+            return Err(damaged("they do not begin as one"));
+        }
+        if crc32fast::hash(fields) != u32::from_le_bytes(*checksum) {
+            return Err(damaged("the header's checksum is wrong"));
+        }
+        let mut fields = Reader { rest: &fields[MAGIC.len()..] };
+        let version = u32::from_le_bytes(fields.take());
+        if version != VERSION {
+            return Err(Error::PackedLayout { why: Foreign::Version(version) });
+        }
+        let byte_order = u32::from_ne_bytes(fields.take());
+        let header = fields.header().ok_or(damaged("the header makes no sense"))?;
+        if byte_order == BYTE_ORDER.swap_bytes() && header.content != Content::Portable {
+            return Err(Error::PackedLayout { why: Foreign::ByteOrder });
+        }
+        // There is one way to write a header: nothing is where there should be nothing.
+        if header.to_bytes() != *bytes {
+            return Err(damaged("the header makes no sense"));
+        }
+        Ok(header)
+    }
+}
+
+struct Writer {
+    bytes: [u8; LEN],
+    at: usize,
+}
+
+impl Writer {
+    fn put<const N: usize>(&mut self, field: [u8; N]) {
+        self.bytes[self.at..][..N].copy_from_slice(&field);
+        self.at += N;
+    }
+}
+
+/// The fields of a header that are still to be read.
+struct Reader<'a> {
+    rest: &'a [u8],
+}
+
+impl Reader<'_> {
+    fn take<const N: usize>(&mut self) -> [u8; N] {
+        let (field, rest) = self.rest.split_first_chunk().expect("the fields fill the header");
+        self.rest = rest;
+        *field
+    }
+
+    /// A number that is in memory a size.
+    fn size(&mut self) -> Option<usize> {
+        usize::try_from(u64::from_le_bytes(self.take())).ok()
+    }
+
+    /// All that follows the byte order, if each field for itself has one of its values.
+    fn header(&mut self) -> Option<Header> {
+        let [form, side, result, other, encoding, stored, group, per_line] = self.take();
+        let width = usize::try_from(u32::from_le_bytes(self.take())).ok()?;
+        let offset = i32::from_le_bytes(self.take());
+        let (lines, depth, pitch) = (self.size()?, self.size()?, self.size()?);
+        let bound = u64::from_le_bytes(self.take());
+        let _: [u8; RESERVED] = self.take();
+        let checksum = u32::from_le_bytes(self.take());
+        let purpose =
+            Purpose { side: value(&SIDES, side)?, result: value(&ORDERS, result)?, other: value(&ENCODINGS, other)? };
+        let declared = value(&[Some(Declared::Uniform(offset)), Some(Declared::PerLine)], per_line)?;
+        let packed = |form| {
+            let layout = Layout { form, group: group.into(), width, pitch };
+            Some(Content::Packed { layout, stored: value(&ENCODINGS, stored)?, bound })
+        };
+        let content = match form {
+            1 => packed(Form::Lines)?,
+            2 => packed(Form::Panels)?,
+            3 => Content::Portable,
+            _ => return None,
+        };
+        let label = Label { lines, depth, encoding: value(&ENCODINGS, encoding)?, purpose, declared };
+        Some(Header { label, content, checksum })
+    }
+}
+
+/// What stands for what: a value's code is its place.
+const SIDES: [Option<Side>; 3] = [None, Some(Side::Lhs), Some(Side::Rhs)];
+const ORDERS: [Option<ResultOrder>; 2] = [Some(ResultOrder::RowMajor), Some(ResultOrder::ColMajor)];
+const ENCODINGS: [Option<Encoding>; 3] = [None, Some(Encoding::U8), Some(Encoding::S8)];
+
+fn code<T: PartialEq>(values: &[Option<T>], value: T) -> u8 {
+    let place = values.iter().position(|known| known.as_ref() == Some(&value));
+    place.expect("every value has a code") as u8
+}
+
+fn value<T: Copy>(values: &[Option<T>], code: u8) -> Option<T> {
+    *values.get(usize::from(code))?
+}

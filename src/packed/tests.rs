@@ -1,0 +1,342 @@
+//! Packed operands on every kernel against what they were packed from, and loading what is not to be trusted.
+
+use super::*;
+use crate::kernel::Tile;
+use crate::kernel::tests::{ODD_KERNELS, noise};
+use crate::matrix::Order;
+use crate::reference;
+use proptest::prelude::*;
+use std::ptr::NonNull;
+
+mod damage;
+
+/// All kernels that this CPU runs, and some of awkward shapes.
+fn kernels() -> impl Iterator<Item = &'static Kernel> {
+    Kernel::available().chain(ODD_KERNELS)
+}
+
+/// An operand and how it is packed.
+#[derive(Clone, Debug)]
+struct Case {
+    lines: usize,
+    depth: usize,
+    order: Order,
+    /// Bytes between the end of a run and the start of the next.
+    gap: usize,
+    encoding: Encoding,
+    purpose: Purpose,
+    data: Vec<u8>,
+    /// One, or one for each line.
+    offsets: Vec<i32>,
+}
+
+impl Case {
+    fn stride(&self) -> usize {
+        self.gap + if self.order == Order::DepthContiguous { self.depth } else { self.lines }
+    }
+
+    fn operand(&self) -> Operand<'_> {
+        Operand::new(&self.data, (self.lines, self.depth), self.stride(), self.order, self.encoding)
+    }
+
+    fn offset(&self) -> Offset<'_> {
+        match self.offsets[..] {
+            [offset] => Offset::Uniform(offset),
+            ref offsets => Offset::PerLine(offsets),
+        }
+    }
+
+    fn byte(&self, line: usize, d: usize) -> u8 {
+        let at = if self.order == Order::DepthContiguous { (line, d) } else { (d, line) };
+        self.data[at.0 * self.stride() + at.1]
+    }
+
+    /// The number, as the encoding `to` with the top bit flipped has it.
+    fn number(&self, line: usize, d: usize, to: Encoding) -> i64 {
+        i64::from(self.encoding.decode(self.byte(line, d)) + self.encoding.shift_to(to))
+    }
+
+    /// Lines one after the other.
+    fn plain(&self) -> Vec<u8> {
+        (0..self.lines).flat_map(|line| (0..self.depth).map(move |d| self.byte(line, d))).collect()
+    }
+
+    fn pack(&self, kernel: &'static Kernel) -> Packed {
+        Packed::new(kernel, &self.operand(), self.offset(), self.purpose, None).unwrap()
+    }
+
+    /// max over the lines of Σ |number + offset|, by definition.
+    fn bound(&self, offset: Offset) -> u64 {
+        let offset_of = |line: usize| match offset {
+            Offset::Uniform(offset) => i64::from(offset),
+            Offset::PerLine(offsets) => i64::from(offsets[line]),
+        };
+        let of_number = |line, d| (self.number(line, d, self.encoding) + offset_of(line)).unsigned_abs();
+        let of_line = |line| (0..self.depth).map(|d| of_number(line, d)).sum();
+        (0..self.lines).map(of_line).max().unwrap_or(0)
+    }
+}
+
+fn encoding() -> impl Strategy<Value = Encoding> {
+    prop_oneof![Just(Encoding::U8), Just(Encoding::S8)]
+}
+
+fn purpose() -> impl Strategy<Value = Purpose> {
+    let side = prop_oneof![Just(Side::Lhs), Just(Side::Rhs)];
+    let result = prop_oneof![Just(ResultOrder::RowMajor), Just(ResultOrder::ColMajor)];
+    (side, result, encoding()).prop_map(|(side, result, other)| Purpose { side, result, other })
+}
+
+fn an_offset() -> impl Strategy<Value = i32> {
+    prop_oneof![2 => Just(0), 4 => -260i32..=260, 1 => any::<i32>(), 1 => prop_oneof![Just(i32::MIN), Just(i32::MAX)]]
+}
+
+fn offsets(lines: usize) -> impl Strategy<Value = Vec<i32>> {
+    prop_oneof![an_offset().prop_map(|offset| vec![offset]), proptest::collection::vec(an_offset(), lines),]
+}
+
+/// Lengths around every edge of panels and of the blocks in which packing works, and none at all.
+fn lines() -> impl Strategy<Value = usize> {
+    prop_oneof![6 => 0usize..20, 2 => 28usize..36, 2 => 60usize..70, 1 => 120usize..135]
+}
+
+fn depth() -> impl Strategy<Value = usize> {
+    prop_oneof![6 => 0usize..70, 2 => 120usize..140, 1 => 1015usize..1035]
+}
+
+fn case_of(lines: impl Strategy<Value = usize>, depth: impl Strategy<Value = usize>) -> impl Strategy<Value = Case> {
+    let order = prop_oneof![Just(Order::DepthContiguous), Just(Order::LineContiguous)];
+    let gap = prop_oneof![Just(0usize), 1usize..9];
+    let bytes = (any::<u64>(), proptest::bool::weighted(0.2));
+    let shape = (lines, depth).prop_flat_map(|(lines, depth)| (Just((lines, depth)), offsets(lines)));
+    (shape, order, gap, encoding(), purpose(), bytes).prop_map(
+        |(((lines, depth), offsets), order, gap, encoding, purpose, (seed, extreme))| {
+            let data = noise(seed, extreme, (lines + gap) * (depth + gap));
+            Case { lines, depth, order, gap, encoding, purpose, data, offsets }
+        },
+    )
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    case_of(lines(), depth())
+}
+
+fn config() -> ProptestConfig {
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::default() }
+}
+
+/// What anybody may see of a packed operand.
+fn assert_same(one: &Packed, other: &Packed, who: &str) {
+    assert_eq!(one.label, other.label, "{who}");
+    assert_eq!((one.layout, one.stored, one.bound), (other.layout, other.stored, other.bound), "{who}");
+    assert_eq!(one.blob(), other.blob(), "{who}");
+    assert_eq!(one.prepared().sums, other.prepared().sums, "{who}");
+    assert_eq!(one.prepared().bytes, other.prepared().bytes, "{who}");
+}
+
+fn unpacked(packed: &Packed) -> Vec<u8> {
+    let mut bytes = vec![0xAA; packed.lines() * packed.depth()];
+    packed.unpack(0..packed.lines(), &mut bytes);
+    bytes
+}
+
+fn portable(packed: &Packed) -> Vec<u8> {
+    let mut bytes = vec![0xAA; packed.portable_size()];
+    packed.save_portable(&mut bytes);
+    bytes
+}
+
+/// A copy of bytes that starts on a cache line, lent.
+struct Copy {
+    memory: Memory,
+}
+
+impl Copy {
+    fn of(bytes: &[u8]) -> Self {
+        let mut memory = Memory::own(bytes.len().max(1)).unwrap();
+        memory.as_mut_slice()[..bytes.len()].copy_from_slice(bytes);
+        Self { memory }
+    }
+
+    fn lend(&mut self, range: Range<usize>) -> Lent {
+        let bytes = &mut self.memory.as_mut_slice()[range];
+        // SAFETY: the tests keep the copy while it is lent, and change it only to see what happens.
+        unsafe { Lent::new(NonNull::from_mut(bytes).cast(), bytes.len()) }
+    }
+
+    fn all(&mut self) -> Lent {
+        self.lend(0..self.memory.as_slice().len())
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn every_kernel_gives_back_what_it_packed(case in case(), cut in any::<proptest::sample::Index>()) {
+        let plain = case.plain();
+        for kernel in kernels() {
+            let packed = case.pack(kernel);
+            let who = format!("{}: {case:?}", kernel.name);
+            prop_assert_eq!((packed.lines(), packed.depth(), packed.encoding()), (case.lines, case.depth, case.encoding));
+            prop_assert!(packed.is_for(kernel) && packed.purpose() == case.purpose);
+            prop_assert_eq!(packed.form() == Form::Panels,
+                (case.purpose.side == Side::Rhs) == (case.purpose.result == ResultOrder::RowMajor));
+            let size = Packed::size(kernel, (case.lines, case.depth), case.offset(), case.purpose);
+            prop_assert_eq!(size, Ok(packed.blob().len()));
+            prop_assert!(unpacked(&packed) == plain, "{}", who);
+            let from = cut.index(case.lines + 1);
+            let mut rest = vec![0; (case.lines - from) * case.depth];
+            packed.unpack(from..case.lines, &mut rest);
+            prop_assert!(rest == plain[from * case.depth..], "from line {}: {}", from, who);
+        }
+    }
+
+    #[test]
+    fn the_sums_are_those_of_the_numbers_as_stored(case in case()) {
+        for kernel in kernels() {
+            let packed = case.pack(kernel);
+            let sum = |line| (0..case.depth).map(|d| case.number(line, d, packed.stored())).sum::<i64>() as i32;
+            let mut sums: Vec<i32> = (0..case.lines).map(sum).collect();
+            sums.resize(packed.prepared().sums.len(), 0);
+            prop_assert_eq!(packed.prepared().sums, &sums[..], "{}: {:?}", kernel.name, case);
+            prop_assert!(packed.prepared().sums.len() < case.lines + packed.layout.width);
+        }
+    }
+
+    #[test]
+    fn what_is_packed_multiplies_as_its_numbers_do(
+        lhs in case_of(0usize..9, 0usize..80), rhs in case_of(lines(), Just(0)), bytes in any::<u64>(),
+    ) {
+        let lhs_purpose = Purpose { side: Side::Lhs, result: ResultOrder::RowMajor, other: rhs.encoding };
+        let rhs_purpose = Purpose { side: Side::Rhs, result: ResultOrder::RowMajor, other: lhs.encoding };
+        let depth = lhs.depth.max(1);
+        let data = noise(bytes, false, (rhs.lines + rhs.gap) * (depth + rhs.gap));
+        let rhs = Case { depth, purpose: rhs_purpose, offsets: vec![0], data, ..rhs };
+        let data = noise(!bytes, false, (lhs.lines + lhs.gap) * (depth + lhs.gap));
+        let lhs = Case { depth, purpose: lhs_purpose, offsets: vec![0], data, ..lhs };
+        for kernel in kernels() {
+            let (lines, panels) = (lhs.pack(kernel), rhs.pack(kernel));
+            let (rows, cols) = (lhs.lines, rhs.lines.next_multiple_of(kernel.width));
+            let mut found = vec![0; rows * cols];
+            let pitch = kernel.pitch(depth);
+            let used = kernel.pad(depth) * kernel.groups.lhs_size();
+            for row in 0..rows {
+                let panels = panels.prepared().bytes.chunks_exact(kernel.width * kernel.pad(depth));
+                for (panel, acc) in panels.zip(found[row * cols..].chunks_exact_mut(kernel.width)) {
+                    let line = &lines.prepared().bytes[row * pitch..][..used];
+                    let lhs_encoding = lines.stored();
+                    let tile = Tile { lhs: &[line], lhs_encoding, rhs: panel, cols: kernel.width, fresh: true };
+                    // SAFETY: whoever has a kernel has a CPU that runs it.
+                    unsafe { (kernel.tile)(&tile, acc) }
+                }
+            }
+            let number = |j, d| if j < rhs.lines { rhs.number(j, d, panels.stored()) } else { 0 };
+            let expected = reference::product(
+                (rows, cols, depth), |i, d| lhs.number(i, d, lines.stored()), |d, j| number(j, d));
+            prop_assert!(found == expected, "{}: {:?} {:?}", kernel.name, lhs, rhs);
+        }
+    }
+
+    #[test]
+    fn the_bound_is_exact_for_what_was_declared_and_holds_for_all_else(
+        (case, others) in case().prop_flat_map(|case| { let lines = case.lines; (Just(case), offsets(lines)) }),
+    ) {
+        let packed = case.pack(kernels().next().unwrap());
+        prop_assert_eq!(packed.bound(case.offset()), case.bound(case.offset()));
+        let other = Case { offsets: others, ..case.clone() };
+        let (bound, exact) = (packed.bound(other.offset()), case.bound(other.offset()));
+        prop_assert!(bound >= exact, "{} < {}", bound, exact);
+        if let (&[one], &[another]) = (&case.offsets[..], &other.offsets[..]) {
+            let farthest = u64::from(one.abs_diff(another)) * case.depth as u64;
+            prop_assert!(bound <= case.bound(case.offset()) + farthest);
+        }
+    }
+
+    #[test]
+    fn a_blob_is_used_where_it_lies(case in case()) {
+        for kernel in kernels() {
+            let packed = case.pack(kernel);
+            let mut copy = Copy::of(packed.blob());
+            let loaded = Packed::load(copy.all(), kernel).unwrap();
+            assert_same(&loaded, &packed, kernel.name);
+            prop_assert_eq!(loaded.blob().as_ptr(), copy.memory.as_slice().as_ptr());
+            prop_assert!(unpacked(&loaded) == case.plain(), "{}: {:?}", kernel.name, case);
+        }
+    }
+
+    #[test]
+    fn what_is_packed_into_lent_memory_is_the_same_and_ends_where_it_should(case in case(), spare in 0usize..200) {
+        for kernel in kernels() {
+            let packed = case.pack(kernel);
+            let len = packed.blob().len();
+            let mut memory = Copy::of(&noise(7, false, len + spare));
+            let before = memory.memory.as_slice()[len..].to_vec();
+            let lent = Some(memory.all());
+            let in_memory = Packed::new(kernel, &case.operand(), case.offset(), case.purpose, lent).unwrap();
+            assert_same(&in_memory, &packed, kernel.name);
+            prop_assert_eq!(&memory.memory.as_slice()[len..], &before[..]);
+        }
+    }
+
+    #[test]
+    fn the_portable_form_of_one_kernel_loads_on_every_other(case in case()) {
+        let forms: Vec<_> = kernels().map(|kernel| portable(&case.pack(kernel))).collect();
+        prop_assert!(forms.iter().all(|form| *form == forms[0]), "{:?}", case);
+        for kernel in kernels() {
+            let mut copy = Copy::of(&forms[0]);
+            let loaded = Packed::load(copy.all(), kernel).unwrap();
+            assert_same(&loaded, &case.pack(kernel), kernel.name);
+        }
+    }
+
+    #[test]
+    fn a_portable_form_need_not_be_aligned(case in case_of(0usize..9, 0usize..9), shift in 1usize..64) {
+        let form = portable(&case.pack(kernels().next().unwrap()));
+        let mut shifted = Copy::of(&[&vec![0; shift][..], &form].concat());
+        let kernel = Kernel::available().next().unwrap();
+        let loaded = Packed::load(shifted.lend(shift..shift + form.len()), kernel).unwrap();
+        prop_assert_eq!(unpacked(&loaded), case.plain());
+    }
+
+    #[test]
+    fn sizes_beyond_the_address_space_are_refused(
+        lines in prop_oneof![any::<usize>(), 0usize..100, Just(usize::MAX), Just(isize::MAX as usize)],
+        depth in prop_oneof![any::<usize>(), 0usize..100, Just(usize::MAX), Just(isize::MAX as usize)],
+        purpose in purpose(),
+    ) {
+        for kernel in kernels() {
+            for offset in [Offset::Uniform(0), Offset::PerLine(&[])] {
+                match Packed::size(kernel, (lines, depth), offset, purpose) {
+                    Ok(size) => prop_assert!(size as u128 >= lines as u128 * depth as u128 + 4 * lines as u128),
+                    Err(error) => prop_assert!(error == TOO_LARGE && lines as u128 * depth as u128 > 1 << 55
+                        || lines > 1 << 55 || depth > 1 << 55),
+                }
+            }
+        }
+    }
+}
+
+/// Made by hand from the table in `header.rs`; the checksums are zlib's.
+#[test]
+fn the_portable_form_is_the_one_that_is_documented() {
+    let purpose = Purpose { side: Side::Rhs, result: ResultOrder::ColMajor, other: Encoding::S8 };
+    let operand = Operand::new(&[1, 2, 3, 4, 5, 6], (2, 3), 3, Order::DepthContiguous, Encoding::U8);
+    for (offset, per_line, header_sum, content_sum) in [
+        (Offset::Uniform(-7), &[][..], 0xc6f3_3125u32, 0x81f6_7724u32),
+        (Offset::PerLine(&[-1, 0x0102_0304]), &[255, 255, 255, 255, 4, 3, 2, 1][..], 0x3711_c807, 0x1bff_b90e),
+    ] {
+        let mut form = b"\x89QGEMM\r\n\x01\0\0\0\x04\x03\x02\x01\x03\x02\x01\x02\x01\x01\x01".to_vec();
+        form.push(u8::from(!per_line.is_empty()));
+        form.extend([1, 0, 0, 0]);
+        form.extend(if per_line.is_empty() { [249, 255, 255, 255] } else { [0; 4] });
+        form.extend([2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0]);
+        form.extend([0; 8 + 56]);
+        form.extend(content_sum.to_le_bytes());
+        form.extend(header_sum.to_le_bytes());
+        form.extend(per_line);
+        form.extend([1, 2, 3, 4, 5, 6]);
+        let packed = Packed::new(Kernel::chosen().unwrap(), &operand, offset, purpose, None).unwrap();
+        assert_eq!(portable(&packed), form);
+    }
+}
