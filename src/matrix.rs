@@ -22,6 +22,14 @@ impl Encoding {
         }
     }
 
+    /// The encoding that it is not.
+    pub(crate) fn other(self) -> Self {
+        match self {
+            Encoding::U8 => Encoding::S8,
+            Encoding::S8 => Encoding::U8,
+        }
+    }
+
     /// What a byte is XORed with to stand for its number, less [`Encoding::shift_to`], in `to`.
     #[inline(always)]
     pub(crate) fn flip_to(self, to: Encoding) -> u8 {

@@ -46,17 +46,9 @@ impl Groups {
 
     /// The encoding in which the RHS is packed.
     pub(crate) fn rhs_encoding(self, lhs: Encoding) -> Encoding {
-        match (self, lhs) {
-            (Groups::Quads, Encoding::S8) => Encoding::U8,
-            _ => Encoding::S8,
-        }
-    }
-
-    /// The encoding that the LHS of an RHS packed as `rhs` is read as. For 16-bit numbers either will do.
-    pub(crate) fn lhs_encoding(self, rhs: Encoding) -> Encoding {
-        match rhs {
-            Encoding::U8 => Encoding::S8,
-            Encoding::S8 => Encoding::U8,
+        match self {
+            Groups::Quads => lhs.other(),
+            Groups::Pairs => Encoding::S8,
         }
     }
 

@@ -15,11 +15,12 @@ pub(crate) struct Prepared<'a> {
     pub sums: &'a [i32],
 }
 
-/// The memory that prepared lines take: so many bytes and sums.
+/// The memory that it takes to prepare lines: bytes and sums, and bytes for lines that have to be unpacked first.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Room {
     pub bytes: usize,
     pub sums: usize,
+    pub unpacked: usize,
 }
 
 impl Kernel {
@@ -35,12 +36,12 @@ impl Kernel {
     }
 
     pub(crate) fn room_for_lines(&self, lines: usize, depth: usize) -> Room {
-        Room { bytes: lines * self.pitch(depth), sums: lines }
+        Room { bytes: lines * self.pitch(depth), sums: lines, unpacked: 0 }
     }
 
     pub(crate) fn room_for_panels(&self, lines: usize, depth: usize) -> Room {
         let lines = lines.next_multiple_of(self.width);
-        Room { bytes: lines * self.pad(depth), sums: lines }
+        Room { bytes: lines * self.pad(depth), sums: lines, unpacked: 0 }
     }
 
     /// Packs `lines` of an LHS, read as the encoding `to`.
@@ -81,7 +82,7 @@ impl Kernel {
             for groups in panel.chunks(GROUPS * group_len) {
                 let tile = Tile {
                     lhs: &[&ones[..groups.len() / group_len * 4]],
-                    lhs_encoding: self.groups.lhs_encoding(encoding),
+                    lhs_encoding: encoding.other(),
                     rhs: groups,
                     cols: self.width,
                     fresh: false,

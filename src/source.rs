@@ -4,14 +4,22 @@ use crate::buffer::Carver;
 use crate::kernel::Kernel;
 use crate::matrix::{Encoding, Offset, Operand, Order};
 use crate::output::LineOffsets;
+use crate::pack::Groups;
+use crate::packed::{Form, Packed};
 use crate::prepare::{Prepared, Room};
 use std::ops::Range;
 
-/// One side of a product: an operand, and what is added to its elements.
+/// One side of a product: an operand, as it lies or packed, and what is added to its elements.
 #[derive(Clone, Copy)]
 pub struct Factor<'a> {
-    operand: Operand<'a>,
+    item: Item<'a>,
     offset: Offset<'a>,
+}
+
+#[derive(Clone, Copy)]
+enum Item<'a> {
+    Operand(Operand<'a>),
+    Packed(&'a Packed),
 }
 
 impl<'a> Factor<'a> {
@@ -20,15 +28,57 @@ impl<'a> Factor<'a> {
     /// # Panics
     /// If there are fewer offsets than lines.
     pub fn new(operand: Operand<'a>, offset: Offset<'a>) -> Self {
-        if let Offset::PerLine(offsets) = offset {
-            assert!(offsets.len() >= operand.lines, "an offset for each line");
-        }
-        Self { operand, offset }
+        Self { item: Item::Operand(operand), offset }.checked()
     }
 
-    /// The greatest magnitude that a sum of products with `other` could have.
+    /// As [`Factor::new`], of a packed operand.
+    ///
+    /// # Panics
+    /// If there are fewer offsets than lines.
+    pub fn packed(packed: &'a Packed, offset: Offset<'a>) -> Self {
+        Self { item: Item::Packed(packed), offset }.checked()
+    }
+
+    fn checked(self) -> Self {
+        if let Offset::PerLine(offsets) = self.offset {
+            assert!(offsets.len() >= self.lines(), "an offset for each line");
+        }
+        self
+    }
+
+    pub(crate) fn lines(&self) -> usize {
+        match &self.item {
+            Item::Operand(operand) => operand.lines,
+            Item::Packed(packed) => packed.lines(),
+        }
+    }
+
+    pub(crate) fn depth(&self) -> usize {
+        match &self.item {
+            Item::Operand(operand) => operand.depth,
+            Item::Packed(packed) => packed.depth(),
+        }
+    }
+
+    fn encoding(&self) -> Encoding {
+        match &self.item {
+            Item::Operand(operand) => operand.encoding,
+            Item::Packed(packed) => packed.encoding(),
+        }
+    }
+
+    /// What the magnitude of a sum of products with `other` cannot exceed.
     pub(crate) fn bound(&self, other: &Factor) -> u128 {
-        self.greatest() * other.greatest() * self.depth() as u128
+        let (lhs, rhs) = (self.total() * other.greatest(), other.total() * self.greatest());
+        lhs.min(rhs)
+    }
+
+    /// What the sum of the magnitudes of a line's elements, their offset included, cannot exceed.
+    fn total(&self) -> u128 {
+        match &self.item {
+            Item::Operand(_) => self.greatest() * self.depth() as u128,
+            Item::Packed(packed) => packed.bound(self.offset).into(),
+        }
     }
 
     /// The greatest magnitude that an element could have, its offset included.
@@ -37,17 +87,9 @@ impl<'a> Factor<'a> {
             Offset::Uniform(offset) => std::slice::from_ref(offset),
             Offset::PerLine(offsets) => &offsets[..self.lines()],
         };
-        let ends = [0x00, 0x7f, 0x80, 0xff].map(|byte| i64::from(self.operand.encoding.decode(byte)));
+        let ends = [0x00, 0x7f, 0x80, 0xff].map(|byte| i64::from(self.encoding().decode(byte)));
         let reach = |offset: &i32| ends.map(|end| (end + i64::from(*offset)).unsigned_abs()).into_iter().max();
         offsets.iter().filter_map(reach).max().unwrap_or(0).into()
-    }
-
-    pub(crate) fn lines(&self) -> usize {
-        self.operand.lines
-    }
-
-    pub(crate) fn depth(&self) -> usize {
-        self.operand.depth
     }
 }
 
@@ -61,7 +103,8 @@ enum Side {
 pub(crate) struct Source<'a> {
     kernel: &'static Kernel,
     side: Side,
-    operand: Operand<'a>,
+    input: Input<'a>,
+    depth: usize,
     /// What its bytes are read as.
     pub encoding: Encoding,
     pub offset: LineOffsets<'a>,
@@ -69,59 +112,93 @@ pub(crate) struct Source<'a> {
     is_summed: bool,
 }
 
+enum Input<'a> {
+    /// To be packed, or read in place.
+    Operand(Operand<'a>),
+    /// Packed as the kernel reads it.
+    Ready(Prepared<'a>),
+    /// Packed otherwise: for another kernel, for the other side, or for another encoding of the other side.
+    Otherwise(&'a Packed),
+}
+
 impl<'a> Source<'a> {
-    /// Both sides of a product.
+    /// Both sides of a product. An RHS that is packed already decides what the LHS is read as, otherwise the LHS decides.
     pub(crate) fn pair(kernel: &'static Kernel, lhs: &Factor<'a>, rhs: &Factor<'a>) -> [Self; 2] {
-        let lhs_encoding = lhs.operand.encoding;
-        let encodings = [lhs_encoding, kernel.groups.rhs_encoding(lhs_encoding)];
-        let [lhs_offset, rhs_offset] = [(lhs, encodings[0]), (rhs, encodings[1])].map(|(factor, encoding)| {
-            LineOffsets { offset: factor.offset, shift: factor.operand.encoding.shift_to(encoding) }
-        });
-        let [lhs, rhs] = [lhs.operand, rhs.operand];
-        let is_none = |offset: &LineOffsets| offset.uniform() == Some(0);
-        let (lhs_summed, rhs_summed) = (!is_none(&rhs_offset), !is_none(&lhs_offset));
+        let ready = |factor: &Factor<'a>, form| match factor.item {
+            Item::Packed(packed) if packed.form() == form && packed.is_for(kernel) => Some(packed),
+            _ => None,
+        };
+        let panels = ready(rhs, Form::Panels);
+        let lhs_encoding = match (panels, kernel.groups) {
+            (Some(panels), Groups::Quads) => panels.stored().other(),
+            _ => lhs.encoding(),
+        };
+        let lines = ready(lhs, Form::Lines).filter(|lines| lines.stored() == lhs_encoding);
+        let rhs_encoding = kernel.groups.rhs_encoding(lhs_encoding);
+        let offset = |factor: &Factor<'a>, encoding| LineOffsets {
+            offset: factor.offset,
+            shift: factor.encoding().shift_to(encoding),
+        };
+        let (lhs_offset, rhs_offset) = (offset(lhs, lhs_encoding), offset(rhs, rhs_encoding));
+        let source =
+            |side, factor: &Factor<'a>, ready: Option<&'a Packed>, encoding, offset, other: LineOffsets| Self {
+                kernel,
+                side,
+                input: match (factor.item, ready) {
+                    (_, Some(packed)) => Input::Ready(packed.prepared()),
+                    (Item::Operand(operand), _) => Input::Operand(operand),
+                    (Item::Packed(packed), None) => Input::Otherwise(packed),
+                },
+                depth: factor.depth(),
+                encoding,
+                offset,
+                is_summed: other.uniform() != Some(0),
+            };
         [
-            Self {
-                kernel,
-                side: Side::Lhs,
-                operand: lhs,
-                encoding: encodings[0],
-                offset: lhs_offset,
-                is_summed: lhs_summed,
-            },
-            Self {
-                kernel,
-                side: Side::Rhs,
-                operand: rhs,
-                encoding: encodings[1],
-                offset: rhs_offset,
-                is_summed: rhs_summed,
-            },
+            source(Side::Lhs, lhs, lines, lhs_encoding, lhs_offset, rhs_offset),
+            source(Side::Rhs, rhs, panels, rhs_encoding, rhs_offset, lhs_offset),
         ]
     }
 
     /// Which way the memory runs that lines are packed from.
     pub(crate) fn order(&self) -> Order {
-        self.operand.order
+        match &self.input {
+            Input::Operand(operand) => operand.order,
+            _ => Order::DepthContiguous,
+        }
     }
 
     /// All of this side, if nothing is to be prepared.
     pub(crate) fn ready(&self) -> Option<Prepared<'a>> {
-        (self.in_place() && !self.is_summed).then_some(Prepared { first: 0, bytes: &[], sums: &[] })
+        match self.input {
+            Input::Ready(prepared) => Some(prepared),
+            _ if self.in_place().is_some() && !self.is_summed => Some(Prepared { first: 0, bytes: &[], sums: &[] }),
+            _ => None,
+        }
     }
 
-    fn in_place(&self) -> bool {
-        self.side == Side::Lhs && self.kernel.groups.read_in_place(&self.operand, self.encoding)
+    fn in_place(&self) -> Option<&Operand<'a>> {
+        match &self.input {
+            Input::Operand(operand)
+                if self.side == Side::Lhs && self.kernel.groups.read_in_place(operand, self.encoding) =>
+            {
+                Some(operand)
+            }
+            _ => None,
+        }
     }
 
     /// What so many lines take when they are prepared.
     pub(crate) fn room(&self, lines: usize) -> Room {
-        let depth = self.operand.depth;
         let all = match self.side {
-            Side::Lhs => self.kernel.room_for_lines(lines, depth),
-            Side::Rhs => self.kernel.room_for_panels(lines, depth),
+            Side::Lhs => self.kernel.room_for_lines(lines, self.depth),
+            Side::Rhs => self.kernel.room_for_panels(lines, self.depth),
         };
-        Room { bytes: if self.in_place() { 0 } else { all.bytes }, sums: if self.is_summed { all.sums } else { 0 } }
+        Room {
+            bytes: if self.in_place().is_some() { 0 } else { all.bytes },
+            sums: if self.is_summed { all.sums } else { 0 },
+            unpacked: if matches!(self.input, Input::Otherwise(_)) { lines * self.depth } else { 0 },
+        }
     }
 
     /// Packs `lines` and sums them.
@@ -129,24 +206,47 @@ impl<'a> Source<'a> {
     where
         'a: 's,
     {
-        let (kernel, operand) = (self.kernel, &self.operand);
-        let Space { bytes, sums } = space.first(self.room(lines.len()));
+        let Space { bytes, sums, unpacked } = space.first(self.room(lines.len()));
+        match &self.input {
+            Input::Ready(prepared) => *prepared,
+            Input::Operand(operand) => self.pack(operand, lines.clone(), lines.start, bytes, sums),
+            Input::Otherwise(packed) => {
+                packed.unpack(lines.clone(), unpacked);
+                let shape = (lines.len(), self.depth);
+                let operand = Operand::new(unpacked, shape, self.depth, Order::DepthContiguous, packed.encoding());
+                self.pack(&operand, 0..lines.len(), lines.start, bytes, sums)
+            }
+        }
+    }
+
+    /// Packs `lines` of an operand, the first of which is line `first` of this side, and sums them.
+    fn pack<'s>(
+        &self,
+        operand: &Operand,
+        lines: Range<usize>,
+        first: usize,
+        bytes: &'s mut [u8],
+        sums: &'s mut [i32],
+    ) -> Prepared<'s>
+    where
+        'a: 's,
+    {
+        let (kernel, count) = (self.kernel, lines.len());
         match self.side {
             Side::Lhs => {
-                if !self.in_place() {
-                    kernel.pack_lines(operand, self.encoding, lines.clone(), bytes);
+                if self.in_place().is_none() {
+                    kernel.pack_lines(operand, self.encoding, lines, bytes);
                 }
-                let prepared = Prepared { first: lines.start, bytes, sums: &[] };
-                for (sum, line) in sums.iter_mut().zip(lines) {
-                    *sum = kernel.sum_line(self.line(&prepared, line, 0..operand.depth), self.encoding);
+                let prepared = Prepared { first, bytes, sums: &[] };
+                for (sum, line) in sums.iter_mut().zip(first..first + count) {
+                    *sum = kernel.sum_line(self.line(&prepared, line, 0..self.depth), self.encoding);
                 }
                 Prepared { sums, ..prepared }
             }
             Side::Rhs => {
-                let first = lines.start;
                 kernel.pack_panels(operand, self.encoding, lines, bytes);
                 if self.is_summed {
-                    kernel.sum_panels(bytes, self.encoding, operand.depth, sums);
+                    kernel.sum_panels(bytes, self.encoding, self.depth, sums);
                 }
                 Prepared { first, bytes, sums }
             }
@@ -159,19 +259,19 @@ impl<'a> Source<'a> {
     where
         'a: 's,
     {
-        if self.in_place() {
-            return &self.operand.run(line)[depth];
+        if let Some(operand) = self.in_place() {
+            return &operand.run(line)[depth];
         }
         let size = self.kernel.groups.lhs_size();
         let end = self.kernel.pad(depth.end);
-        &from.bytes[(line - from.first) * self.kernel.pitch(self.operand.depth)..][depth.start * size..end * size]
+        &from.bytes[(line - from.first) * self.kernel.pitch(self.depth)..][depth.start * size..end * size]
     }
 
     /// A panel of the RHS over a stretch of the depth.
     #[inline]
     pub(crate) fn panel<'s>(&self, from: &Prepared<'s>, line: usize, depth: Range<usize>) -> &'s [u8] {
         let (width, end) = (self.kernel.width, self.kernel.pad(depth.end));
-        &from.bytes[(line - from.first) * self.kernel.pad(self.operand.depth)..][depth.start * width..end * width]
+        &from.bytes[(line - from.first) * self.kernel.pad(self.depth)..][depth.start * width..end * width]
     }
 }
 
@@ -179,15 +279,16 @@ impl<'a> Source<'a> {
 pub(crate) struct Space<'s> {
     bytes: &'s mut [u8],
     sums: &'s mut [i32],
+    unpacked: &'s mut [u8],
 }
 
 impl<'s> Space<'s> {
     pub(crate) fn len(room: Room) -> usize {
-        Carver::cost(room.bytes) + Carver::cost(room.sums * size_of::<i32>())
+        Carver::cost(room.bytes) + Carver::cost(room.sums * size_of::<i32>()) + Carver::cost(room.unpacked)
     }
 
     pub(crate) fn carve(carver: &mut Carver<'s>, room: Room) -> Self {
-        Self { bytes: carver.bytes(room.bytes), sums: carver.ints(room.sums) }
+        Self { bytes: carver.bytes(room.bytes), sums: carver.ints(room.sums), unpacked: carver.bytes(room.unpacked) }
     }
 
     /// The first part of this memory; what is left is the rest.
@@ -195,6 +296,7 @@ impl<'s> Space<'s> {
         Self {
             bytes: self.bytes.split_off_mut(..room.bytes).expect("room for all lines"),
             sums: self.sums.split_off_mut(..room.sums).expect("a sum for each line"),
+            unpacked: self.unpacked.split_off_mut(..room.unpacked).expect("room for all lines, unpacked"),
         }
     }
 
@@ -205,6 +307,10 @@ impl<'s> Space<'s> {
 
     /// As much of this memory as so many lines take.
     pub(crate) fn first(&mut self, room: Room) -> Space<'_> {
-        Space { bytes: &mut self.bytes[..room.bytes], sums: &mut self.sums[..room.sums] }
+        Space {
+            bytes: &mut self.bytes[..room.bytes],
+            sums: &mut self.sums[..room.sums],
+            unpacked: &mut self.unpacked[..room.unpacked],
+        }
     }
 }

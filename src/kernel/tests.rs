@@ -3,6 +3,7 @@
 use super::*;
 use crate::matrix::{Offset, Operand, Order, Output};
 use crate::output::{Cast, Finish, QuantizeDown, Stage, Store, Values};
+use crate::packed::{Packed, Purpose, ResultOrder, Side};
 use crate::{Context, Factor, gemm, reference};
 use proptest::prelude::*;
 use std::sync::LazyLock;
@@ -76,6 +77,11 @@ struct Case {
     seed: u64,
     /// All bytes at an end of their range, where saturating instructions go wrong.
     extreme: bool,
+    /// What the sides are packed for, if they are; it need not be this product.
+    pack_lhs: Option<Purpose>,
+    pack_rhs: Option<Purpose>,
+    /// Which context's kernel packs them, if not that of the product.
+    packer: Option<usize>,
 }
 
 pub(crate) fn noise(seed: u64, extreme: bool, len: usize) -> Vec<u8> {
@@ -103,11 +109,13 @@ impl SideCase {
         self.offset.wrapping_add(self.slope.wrapping_mul(line as i32))
     }
 
-    fn factor<'a>(&self, data: &'a [u8], offsets: &'a [i32], depth: usize) -> Factor<'a> {
-        let lines = offsets.len();
+    fn operand<'a>(&self, data: &'a [u8], lines: usize, depth: usize) -> Operand<'a> {
         let stride = self.runs(lines, depth).1 + self.gap;
-        let operand = Operand::new(data, (lines, depth), stride, self.order, self.encoding);
-        Factor::new(operand, if self.slope == 0 { Offset::Uniform(self.offset) } else { Offset::PerLine(offsets) })
+        Operand::new(data, (lines, depth), stride, self.order, self.encoding)
+    }
+
+    fn offsets<'a>(&self, offsets: &'a [i32]) -> Offset<'a> {
+        if self.slope == 0 { Offset::Uniform(self.offset) } else { Offset::PerLine(offsets) }
     }
 
     fn number(&self, data: &[u8], lines: usize, depth: usize, line: usize, d: usize) -> i64 {
@@ -158,11 +166,23 @@ fn check(contexts: &[Context], case: &Case) {
         shift: Values::Uniform(12),
     });
     let want_u8: Vec<u8> = want.iter().map(|&x| scaled_down(x, case.seed as i32)).collect();
-    let offsets = |side: &SideCase, lines| (0..lines).map(|line| side.offset_of(line)).collect::<Vec<_>>();
-    let (lhs_offsets, rhs_offsets) = (offsets(&case.lhs, rows), offsets(&case.rhs, cols));
-    let factors = (&case.lhs.factor(&lhs, &lhs_offsets, depth), &case.rhs.factor(&rhs, &rhs_offsets, depth));
-    for context in contexts {
+    let each_offset = |side: &SideCase, lines| (0..lines).map(|line| side.offset_of(line)).collect::<Vec<_>>();
+    let (lhs_offsets, rhs_offsets) = (each_offset(&case.lhs, rows), each_offset(&case.rhs, cols));
+    let operands = (case.lhs.operand(&lhs, rows, depth), case.rhs.operand(&rhs, cols, depth));
+    let offsets = (case.lhs.offsets(&lhs_offsets), case.rhs.offsets(&rhs_offsets));
+    let factors = (&Factor::new(operands.0, offsets.0), &Factor::new(operands.1, offsets.1));
+    for (i, context) in contexts.iter().enumerate() {
         let who = format!("{} with {} threads: {case:?}", context.kernel.name, context.threads());
+        let packer = contexts[case.packer.unwrap_or(i) % contexts.len()].kernel;
+        let packed = |operand, purpose| Packed::new(packer, operand, Offset::Uniform(0), purpose, None).unwrap();
+        let lhs = case.pack_lhs.map(|purpose| packed(&operands.0, purpose));
+        let rhs = case.pack_rhs.map(|purpose| packed(&operands.1, purpose));
+        let packed = (
+            &lhs.as_ref().map_or(*factors.0, |lhs| Factor::packed(lhs, offsets.0)),
+            &rhs.as_ref().map_or(*factors.1, |rhs| Factor::packed(rhs, offsets.1)),
+        );
+        let from_packed = product(context, case, packed, 0x5a5a_5a5a, |out| Store::I32(out), &[]);
+        assert!(from_packed == want, "{who}, packed on {}: {:?}", packer.name, first_difference(&from_packed, &want));
         let as_i32 = product(context, case, factors, 0x5a5a_5a5a, |out| Store::I32(out), &[]);
         assert!(as_i32 == want, "{who}: {:?}", first_difference(&as_i32, &want));
         let as_u8 = product(context, case, factors, 0x5a, |out| Store::U8(out, Cast::Saturating), &[down]);
@@ -208,10 +228,29 @@ fn side() -> impl Strategy<Value = SideCase> {
     })
 }
 
+fn purpose(side: Side) -> impl Strategy<Value = Option<Purpose>> {
+    let result = prop_oneof![4 => Just(ResultOrder::RowMajor), 1 => Just(ResultOrder::ColMajor)];
+    let other = prop_oneof![Just(Encoding::U8), Just(Encoding::S8)];
+    proptest::option::of((result, other).prop_map(move |(result, other)| Purpose { side, result, other }))
+}
+
 fn case() -> impl Strategy<Value = Case> {
     let gap = prop_oneof![Just(0usize), 1usize..9];
-    ((lines(), lines(), depth()), side(), side(), gap, any::<u64>(), proptest::bool::weighted(0.2))
-        .prop_map(|(shape, lhs, rhs, gap, seed, extreme)| Case { shape, lhs, rhs, gap, seed, extreme })
+    let packing =
+        (purpose(Side::Lhs), purpose(Side::Rhs), prop_oneof![4 => Just(None), 1 => (0usize..99).prop_map(Some)]);
+    ((lines(), lines(), depth()), side(), side(), gap, any::<u64>(), proptest::bool::weighted(0.2), packing).prop_map(
+        |(shape, lhs, rhs, gap, seed, extreme, (pack_lhs, pack_rhs, packer))| Case {
+            shape,
+            lhs,
+            rhs,
+            gap,
+            seed,
+            extreme,
+            pack_lhs,
+            pack_rhs,
+            packer,
+        },
+    )
 }
 
 proptest! {
@@ -231,8 +270,22 @@ fn a_product_cut_into_blocks_and_slices_agrees_with_the_definition() {
         ((700, 5, 1500), Order::DepthContiguous, Order::DepthContiguous),
         ((3, 1300, 700), Order::LineContiguous, Order::LineContiguous),
     ] {
-        let case = Case { shape, lhs: plain(lhs), rhs: plain(rhs), gap: 1, seed: 7, extreme: false };
-        check(&CONTEXTS, &case);
+        for is_packed in [false, true] {
+            let result = ResultOrder::RowMajor;
+            let purpose = |side| is_packed.then_some(Purpose { side, result, other: Encoding::U8 });
+            let case = Case {
+                shape,
+                lhs: plain(lhs),
+                rhs: plain(rhs),
+                gap: 1,
+                seed: 7,
+                extreme: false,
+                pack_lhs: purpose(Side::Lhs),
+                pack_rhs: purpose(Side::Rhs),
+                packer: None,
+            };
+            check(&CONTEXTS, &case);
+        }
     }
 }
 
