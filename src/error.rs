@@ -1,6 +1,6 @@
 //! What can be wrong with a call, one sentence each.
 
-use crate::packed::Foreign;
+use crate::packed::{Foreign, Side};
 use std::fmt;
 
 /// Why a call did nothing. Its text names the argument and says what was expected.
@@ -141,6 +141,18 @@ pub enum Error {
         /// What was passed.
         value: i64,
     },
+    /// Something is given twice.
+    Twice {
+        /// One argument's name.
+        argument: &'static str,
+        /// The other's.
+        other: &'static str,
+    },
+    /// A packed operand stands on the side that it was not packed for.
+    PackedSide {
+        /// What it was packed for.
+        side: Side,
+    },
     /// A parameter is out of its range.
     Parameter {
         /// The argument's name.
@@ -252,6 +264,11 @@ impl fmt::Display for Error {
             Error::StageOrder { problem } => write!(f, "{problem}"),
             Error::Exponent { argument, value } => {
                 write!(f, "{argument} is {value}, but must be -31 to 30")
+            }
+            Error::Twice { argument, other } => write!(f, "{argument} must be NULL where {other} is not"),
+            Error::PackedSide { side } => {
+                let side = if side == Side::Lhs { "QGEMM_LHS" } else { "QGEMM_RHS" };
+                write!(f, "packed was packed as the other side, {side}")
             }
             Error::Parameter { argument, value, expected } => {
                 write!(f, "{argument} is {value}, but must be {expected}")

@@ -2,7 +2,7 @@
 
 use crate::buffer::Carver;
 use crate::kernel::Kernel;
-use crate::matrix::{Encoding, Offset, Operand, Order};
+use crate::matrix::{Encoding, Offset, Operand, Order, Runs, bytes_of};
 use crate::output::LineOffsets;
 use crate::pack::Groups;
 use crate::packed::{Form, Packed};
@@ -65,6 +65,19 @@ impl<'a> Factor<'a> {
             Item::Operand(operand) => operand.encoding,
             Item::Packed(packed) => packed.encoding(),
         }
+    }
+
+    /// Whether any of its bytes, or of its offsets, is one of these.
+    pub(crate) fn meets(&self, runs: &Runs) -> bool {
+        let item = match &self.item {
+            Item::Operand(operand) => operand.runs(),
+            Item::Packed(packed) => bytes_of(packed.blob()),
+        };
+        let offsets = match self.offset {
+            Offset::Uniform(_) => None,
+            Offset::PerLine(offsets) => Some(bytes_of(offsets)),
+        };
+        runs.overlap(&item) || offsets.is_some_and(|offsets| runs.overlap(&offsets))
     }
 
     /// What the magnitude of a sum of products with `other` cannot exceed.

@@ -256,6 +256,10 @@ enum qgemm_status
     QGEMM_STATUS_PARAMETER = 18,
     /** A workspace is too small. */
     QGEMM_STATUS_WORKSPACE = 19,
+    /** What should be a packed operand is none, or a damaged one. */
+    QGEMM_STATUS_PACKED_DAMAGED = 20,
+    /** An operand was packed for other kernels, another byte order, or another version of the format. */
+    QGEMM_STATUS_PACKED_LAYOUT = 21,
     /** An option has no such value, or what is reserved is not 0. */
     QGEMM_STATUS_OPTION = 22,
 };

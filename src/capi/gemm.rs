@@ -3,14 +3,13 @@
 use super::context::{CallContext, ContextHandle};
 use super::matrix::{
     Frame, Major, QGEMM_TYPE_F32, QGEMM_TYPE_S8, QGEMM_TYPE_S16, QGEMM_TYPE_S32, QGEMM_TYPE_U8, RawOperand, RawResult,
-    Side,
 };
 use super::stage::{Gives, RawStage, Stages};
 use super::versioned::{self, Versioned};
 use super::{Failure, Status, Within, guard};
 use crate::error::Error;
-use crate::matrix::{Offset, Runs, bytes_of};
 use crate::output::{Finish, Stage, Store};
+use crate::packed::Side;
 use crate::source::Factor;
 use std::ffi::c_void;
 
@@ -84,7 +83,7 @@ pub unsafe extern "C" fn qgemm_gemm(
             let stages = Stages::read(stages, stage_count, &call.frame)?;
             let store = call.store(stages.gives)?;
             call.check_overlap(&store, &stages.stages)?;
-            let [lhs, rhs] = call.sides()?;
+            let [lhs, rhs] = call.sides();
             if options.flags & QGEMM_CHECK_OVERFLOW != 0 {
                 let bound = lhs.bound(&rhs);
                 if bound > i32::MAX as u128 {
@@ -126,7 +125,7 @@ pub unsafe extern "C" fn qgemm_gemm_workspace_size(
         // SAFETY: this function's own promise, for all that follows.
         unsafe {
             let call = Call::read(lhs, rhs, result)?;
-            let [lhs, rhs] = call.sides()?;
+            let [lhs, rhs] = call.sides();
             *size = crate::gemm::workspace_len(&*CallContext::new(context)?, &lhs, &rhs)?;
             Ok(())
         }
@@ -167,27 +166,30 @@ impl GemmOptions {
 }
 
 /// The matrices of a call, whose shapes agree.
-struct Call {
-    lhs: RawOperand,
-    rhs: RawOperand,
+struct Call<'a> {
+    lhs: Factor<'a>,
+    rhs: Factor<'a>,
     result: RawResult,
     frame: Frame,
 }
 
-impl Call {
+impl<'a> Call<'a> {
     /// # Safety
-    /// The pointers are null or point at as many bytes as their structs say.
+    /// As for `qgemm_gemm`.
     unsafe fn read(lhs: *const RawOperand, rhs: *const RawOperand, result: *const RawResult) -> Result<Self, Failure> {
         // SAFETY: this function's own promise.
-        let (lhs, rhs, result) =
-            unsafe { (versioned::read("lhs", lhs)?, versioned::read("rhs", rhs)?, versioned::read("result", result)?) };
-        let (m, k) = lhs.shape().within("lhs")?;
-        let (rhs_rows, n) = rhs.shape().within("rhs")?;
+        let (lhs, rhs, result) = unsafe {
+            (
+                versioned::read("lhs", lhs)?.factor(Side::Lhs).within("lhs")?,
+                versioned::read("rhs", rhs)?.factor(Side::Rhs).within("rhs")?,
+                versioned::read("result", result)?,
+            )
+        };
         let (rows, cols) = result.shape().within("result")?;
         for (argument, value, other, expected) in [
-            ("rhs->rows", rhs_rows, "lhs->cols", k),
-            ("result->rows", rows, "lhs->rows", m),
-            ("result->cols", cols, "rhs->cols", n),
+            ("rhs->rows", rhs.depth(), "lhs->cols", lhs.depth()),
+            ("result->rows", rows, "lhs->rows", lhs.lines()),
+            ("result->cols", cols, "rhs->cols", rhs.lines()),
         ] {
             if value != expected {
                 return Err(Error::Mismatch { argument, value, other, expected }.into());
@@ -199,19 +201,16 @@ impl Call {
 
     /// The sides of the row-major result that is computed. A column-major one is the row-major transpose, and
     /// (A B)ᵀ = Bᵀ Aᵀ: as lines × depth the operands stay what they are and change sides.
-    ///
-    /// # Safety
-    /// As for `qgemm_gemm`.
-    unsafe fn sides<'a>(&self) -> Result<[Factor<'a>; 2], Failure> {
-        // SAFETY: this function's own promise.
-        let (lhs, rhs) =
-            unsafe { (self.lhs.factor(Side::Lhs).within("lhs")?, self.rhs.factor(Side::Rhs).within("rhs")?) };
-        Ok(if self.frame.major == Major::Row { [lhs, rhs] } else { [rhs, lhs] })
+    fn sides(&self) -> [Factor<'a>; 2] {
+        match self.frame.major {
+            Major::Row => [self.lhs, self.rhs],
+            Major::Col => [self.rhs, self.lhs],
+        }
     }
 
     /// # Safety
     /// As for `qgemm_gemm`.
-    unsafe fn store<'a>(&self, gives: Gives) -> Result<Store<'a>, Failure> {
+    unsafe fn store(&self, gives: Gives) -> Result<Store<'a>, Failure> {
         let result = &self.result;
         let problem = match (result.r#type, gives) {
             (QGEMM_TYPE_U8 | QGEMM_TYPE_S8 | QGEMM_TYPE_S16, Gives::Narrow(_))
@@ -244,19 +243,10 @@ impl Call {
         .within("result")
     }
 
-    /// # Safety
-    /// As for `qgemm_gemm`.
-    unsafe fn check_overlap(&self, store: &Store, stages: &[Stage]) -> Result<(), Failure> {
+    fn check_overlap(&self, store: &Store, stages: &[Stage]) -> Result<(), Failure> {
         let runs = store.runs();
-        for (input, operand, side) in [("lhs", &self.lhs, Side::Lhs), ("rhs", &self.rhs, Side::Rhs)] {
-            // SAFETY: this function's own promise.
-            let (view, offset) = unsafe { (operand.view(side), operand.offset(side)) };
-            let offset = match offset.within(input)? {
-                Offset::PerLine(offsets) => Some(bytes_of(offsets)),
-                Offset::Uniform(_) => None,
-            };
-            let meets = |other: &Runs| runs.overlap(other);
-            if meets(&view.within(input)?.runs()) || offset.is_some_and(|offset| meets(&offset)) {
+        for (input, factor) in [("lhs", &self.lhs), ("rhs", &self.rhs)] {
+            if factor.meets(&runs) {
                 return Err(Error::Overlap { output: "result", input }.into());
             }
         }

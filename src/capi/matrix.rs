@@ -4,6 +4,7 @@ use super::versioned::Versioned;
 use crate::error::Error;
 use crate::matrix::{Encoding, Offset, Operand, Order, Output, slice};
 use crate::output::Values;
+use crate::packed::{Packed, Side};
 use crate::source::Factor;
 use std::ffi::c_void;
 
@@ -111,13 +112,14 @@ pub struct RawResult {
 }
 
 /// An operand in the order in which the kernels read it.
-pub struct PackedHandle(());
+pub struct PackedHandle(pub(super) Packed);
 
-/// Which side of a product an operand is.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Side {
-    Lhs,
-    Rhs,
+fn encoding(r#type: u32) -> Result<Encoding, Error> {
+    match r#type {
+        QGEMM_TYPE_U8 => Ok(Encoding::U8),
+        QGEMM_TYPE_S8 => Ok(Encoding::S8),
+        value => Err(Error::Type { argument: "type", value, expected: "QGEMM_TYPE_U8 or QGEMM_TYPE_S8" }),
+    }
 }
 
 /// How the caller's rows and columns lie in memory.
@@ -163,28 +165,43 @@ unsafe impl Versioned for RawResult {
 }
 
 impl RawOperand {
-    /// Rows and columns.
-    pub(super) fn shape(&self) -> Result<(usize, usize), Error> {
-        Ok((size("rows", self.rows)?, size("cols", self.cols)?))
-    }
-
     /// The operand and its offset.
     ///
     /// # Safety
     /// Data and offset reach as far as they say, and are unchanged for `'a`.
     pub(super) unsafe fn factor<'a>(&self, side: Side) -> Result<Factor<'a>, Error> {
         // SAFETY: this function's own promise.
-        unsafe { Ok(Factor::new(self.view(side)?, self.offset(side)?)) }
+        let packed = unsafe { self.packed.as_ref() };
+        let Some(PackedHandle(packed)) = packed else {
+            // SAFETY: this function's own promise.
+            return unsafe { self.view(side).and_then(|view| Ok(Factor::new(view, self.offset(side, view.lines)?))) };
+        };
+        if !self.data.is_null() {
+            return Err(Error::Twice { argument: "data", other: "packed" });
+        }
+        if packed.purpose().side != side {
+            return Err(Error::PackedSide { side: packed.purpose().side });
+        }
+        let (lines, depth) = (packed.lines(), packed.depth());
+        let (rows, cols) = if side == Side::Lhs { (lines, depth) } else { (depth, lines) };
+        for (argument, value, packed) in [("rows", self.rows, rows), ("cols", self.cols, cols)] {
+            let value = size(argument, value)?;
+            if value != 0 && value != packed {
+                return Err(Error::Mismatch { argument, value, other: "what was packed", expected: packed });
+            }
+        }
+        if self.r#type != 0 && encoding(self.r#type)? != packed.encoding() {
+            let expected = "0 or the type that was packed";
+            return Err(Error::Type { argument: "type", value: self.r#type, expected });
+        }
+        // SAFETY: this function's own promise.
+        Ok(Factor::packed(packed, unsafe { self.offset(side, lines)? }))
     }
 
     /// # Safety
     /// `data` reaches as far as sizes and stride say, and is unchanged for `'a`.
     pub(super) unsafe fn view<'a>(&self, side: Side) -> Result<Operand<'a>, Error> {
-        let encoding = match self.r#type {
-            QGEMM_TYPE_U8 => Encoding::U8,
-            QGEMM_TYPE_S8 => Encoding::S8,
-            value => return Err(Error::Type { argument: "type", value, expected: "QGEMM_TYPE_U8 or QGEMM_TYPE_S8" }),
-        };
+        let encoding = encoding(self.r#type)?;
         let (rows, cols) = (size("rows", self.rows)?, size("cols", self.cols)?);
         let major = major("order", self.order)?;
         let runs = if major == Major::Row { (rows, cols) } else { (cols, rows) };
@@ -202,10 +219,10 @@ impl RawOperand {
 
     /// # Safety
     /// The offset's data has as many values as it says, unchanged for `'a`.
-    pub(super) unsafe fn offset<'a>(&self, side: Side) -> Result<Offset<'a>, Error> {
-        let (lines, wanted) = match side {
-            Side::Lhs => (size("rows", self.rows)?, QGEMM_PER_ROW),
-            Side::Rhs => (size("cols", self.cols)?, QGEMM_PER_COL),
+    pub(super) unsafe fn offset<'a>(&self, side: Side, lines: usize) -> Result<Offset<'a>, Error> {
+        let wanted = match side {
+            Side::Lhs => QGEMM_PER_ROW,
+            Side::Rhs => QGEMM_PER_COL,
         };
         match self.offset.axis {
             QGEMM_UNIFORM => Ok(Offset::Uniform(self.offset.value)),

@@ -82,6 +82,8 @@ impl From<Error> for Status {
             Error::Exponent { .. } => Status::ShiftRange,
             Error::Reserved { .. } => Status::Option,
             Error::Overflow { .. } => Status::Overflow,
+            Error::Twice { .. } => Status::Option,
+            Error::PackedSide { .. } => Status::PackedLayout,
             Error::Parameter { .. } => Status::Parameter,
             Error::Missing { .. } => Status::NullPointer,
             Error::UnknownIsa { .. } | Error::UnsupportedIsa { .. } => Status::Unsupported,
