@@ -2,18 +2,19 @@
 //!
 //! No Rust enum, bool or reference comes from C: any bit pattern may. No panic leaves the library.
 
-mod context;
 mod eight_bit_int_gemm;
+mod shared;
 mod status;
 mod version;
 
-pub use context::*;
 pub use eight_bit_int_gemm::*;
+pub use shared::*;
 pub use status::*;
 pub use version::*;
 
 use crate::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread::available_parallelism;
 
 /// Runs a C function's body. What goes wrong becomes a status, and its text the thread's last error.
 fn guard(body: impl FnOnce() -> Result<(), Error>) -> Status {
@@ -29,6 +30,19 @@ fn guard(body: impl FnOnce() -> Result<(), Error>) -> Status {
 /// A dimension that C passed.
 fn size(argument: &'static str, value: i32) -> Result<usize, Error> {
     usize::try_from(value).map_err(|_| Error::Size { argument, value: value.into() })
+}
+
+/// More threads than this are not started, whatever is asked for.
+const MOST_THREADS: usize = 256;
+
+/// A number of threads that C passed: 0 for one on each processor.
+fn threads(argument: &'static str, value: i32) -> Result<usize, Error> {
+    let threads = match usize::try_from(value) {
+        Err(_) => return Err(Error::Threads { argument, value: value.into() }),
+        Ok(0) => available_parallelism().map_or(1, |n| n.get()),
+        Ok(threads) => threads,
+    };
+    Ok(threads.min(MOST_THREADS))
 }
 
 #[cfg(test)]

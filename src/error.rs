@@ -47,6 +47,8 @@ pub enum Error {
     },
     /// A number of threads is negative.
     Threads {
+        /// The argument's name.
+        argument: &'static str,
         /// What was passed.
         value: i64,
     },
@@ -66,6 +68,41 @@ pub enum Error {
     OutOfMemory {
         /// How much was asked for.
         bytes: usize,
+    },
+    /// Memory that the caller gave for a call is too small.
+    Workspace {
+        /// How many bytes it has.
+        size: usize,
+        /// The least it may have.
+        least: usize,
+    },
+    /// The size that a struct begins with is not that of any version.
+    StructSize {
+        /// The argument's name.
+        argument: &'static str,
+        /// What was passed.
+        value: usize,
+        /// The size in the first version.
+        least: usize,
+    },
+    /// A struct of a later version has something in the part that this version does not know.
+    StructTail {
+        /// The argument's name.
+        argument: &'static str,
+        /// How many bytes this version knows.
+        known: usize,
+    },
+    /// A value that this version does not know, where it knows some.
+    Option {
+        /// The argument's name.
+        argument: &'static str,
+        /// What was passed.
+        value: u32,
+    },
+    /// A pointer is null that has to point at something.
+    Missing {
+        /// The argument's name.
+        argument: &'static str,
     },
     /// `QGEMM_ISA` names no kernel.
     UnknownIsa {
@@ -102,8 +139,8 @@ impl fmt::Display for Error {
             Error::BitDepth { value } => {
                 write!(f, "bit_depth is {value}, but must be QGEMM_A8B8 (0) or QGEMM_A5B7 (1)")
             }
-            Error::Threads { value } => {
-                write!(f, "max_num_threads is {value}, but must be a number of threads, or 0 for one on each processor")
+            Error::Threads { argument, value } => {
+                write!(f, "{argument} is {value}, but must be a number of threads, or 0 for one on each processor")
             }
             Error::TooLarge { argument } => {
                 write!(f, "{argument} reaches beyond the address space with these sizes and this stride")
@@ -113,6 +150,27 @@ impl fmt::Display for Error {
             }
             Error::OutOfMemory { bytes } => {
                 write!(f, "{bytes} bytes of scratch memory were not to be had")
+            }
+            Error::Workspace { size, least } => {
+                write!(f, "workspace_size is {size}, but must be at least {least}")
+            }
+            Error::StructSize { argument, value, least } => {
+                write!(
+                    f,
+                    "{argument}->struct_size is {value}, but must be sizeof(*{argument}), which is {least} or more"
+                )
+            }
+            Error::StructTail { argument, known } => {
+                write!(
+                    f,
+                    "*{argument} has values beyond its first {known} bytes, which are all that this libqgemm knows"
+                )
+            }
+            Error::Option { argument, value } => {
+                write!(f, "{argument} is {value}, which this libqgemm does not know")
+            }
+            Error::Missing { argument } => {
+                write!(f, "{argument} is null, but must not be")
             }
             Error::UnknownIsa { name } => {
                 write!(f, "QGEMM_ISA is \"{name}\", which names no kernel; known are")?;

@@ -74,7 +74,7 @@ const PIECES: usize = 4;
 impl<'a> Product<'a> {
     fn new(context: &'a Context, lhs: &'a Operand, rhs: &'a Operand, finish: &'a Finish, shape: Shape) -> Self {
         let kernel = context.kernel;
-        let worth = if context.pool.is_warm() { WORTH_SHARING } else { WORTH_WAKING };
+        let worth = if context.threads.is_warm() { WORTH_SHARING } else { WORTH_WAKING };
         let threads = if shape.macs() < worth { 1 } else { context.threads() };
         let rhs_encoding = kernel.groups.rhs_encoding(lhs.encoding);
         let padded_depth = kernel.groups.pad(shape.depth);
@@ -103,7 +103,7 @@ impl<'a> Product<'a> {
         let desk_len = self.desk_len();
         let desks = Mutex::new(carver.bytes(desk_len * self.workers()).chunks_exact_mut(desk_len));
         let next = AtomicUsize::new(0);
-        self.context.pool.run(self.workers(), |_| {
+        self.context.threads.run(self.workers(), |_| {
             let desk = desks.lock().unwrap_or_else(PoisonError::into_inner).next();
             let mut carver = Carver::new(desk.expect("a desk for each worker"));
             let acc = carver.ints(self.acc_len());
@@ -230,7 +230,7 @@ impl Product<'_> {
         let cut = self.cut(side).with_pieces(pieces);
         let all = Prepared::carve(carver, self.room(side, cut.len));
         let left = Mutex::new((0, &mut *all.bytes, &mut *all.terms));
-        self.context.pool.run(cut.pieces, |_| {
+        self.context.threads.run(cut.pieces, |_| {
             let (lines, mut to) = {
                 let (next, bytes, terms) = &mut *left.lock().unwrap_or_else(PoisonError::into_inner);
                 let lines = cut.piece(*next);

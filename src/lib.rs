@@ -21,9 +21,10 @@ mod kernel;
 mod matrix;
 mod output;
 mod pack;
-mod pool;
 #[cfg(test)]
 mod reference;
+mod scratch;
+mod threads;
 
 pub use capi::*;
 pub use context::Context;

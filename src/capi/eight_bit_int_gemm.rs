@@ -1,6 +1,6 @@
 //! The mirror of gemmlowp's `EightBitIntGemm`.
 
-use super::{Status, context::context, guard, size};
+use super::{Status, guard, shared, size};
 use crate::error::Error;
 use crate::matrix::{Encoding, Operand, Order, Output, Runs};
 use crate::output::{Finish, QuantizeDown, Stage, Store};
@@ -167,7 +167,7 @@ pub unsafe extern "C" fn qgemm_eight_bit_int_gemm_f32(
 /// (A B)ᵀ = Bᵀ Aᵀ: as lines × depth the operands stay what they are and change sides.
 fn multiply(a: Operand, b: Operand, transpose_c: i32, finish: &Finish) -> Result<(), Error> {
     let (lhs, rhs) = if transpose_c != 0 { (a, b) } else { (b, a) };
-    crate::gemm(&*context()?, &lhs, &rhs, finish)
+    crate::gemm(&*shared::context()?, &lhs, &rhs, finish)
 }
 
 fn check_bit_depth(bit_depth: u32) -> Result<(), Error> {

@@ -13,7 +13,7 @@ use std::fmt::Write;
 pub enum Status {
     /** The result is complete. */
     Ok = 0,
-    /** A pointer is null though its matrix has elements. */
+    /** A pointer is null that must not be, such as that of a matrix with elements. */
     NullPointer = 1,
     /** A dimension is negative. */
     Shape = 2,
@@ -25,6 +25,8 @@ pub enum Status {
     TooLarge = 8,
     /** Memory for packing was not to be had. */
     OutOfMemory = 9,
+    /** A struct_size is none that the struct ever had, or what lies beyond the known part is not 0. */
+    StructSize = 10,
     /** QGEMM_ISA names no kernel, or one that this processor does not run. */
     Unsupported = 11,
     /** A defect of libqgemm itself. The result may be half written. */
@@ -37,6 +39,10 @@ pub enum Status {
     Threads = 15,
     /** A pointer is not aligned as its elements have to be. */
     Alignment = 16,
+    /** A workspace is too small. */
+    Workspace = 19,
+    /** An option has no such value, or what is reserved is not 0. */
+    Option = 22,
 }
 
 impl From<Error> for Status {
@@ -52,6 +58,10 @@ impl From<Error> for Status {
             Error::TooLarge { .. } => Status::TooLarge,
             Error::Overlap { .. } => Status::Overlap,
             Error::OutOfMemory { .. } => Status::OutOfMemory,
+            Error::Workspace { .. } => Status::Workspace,
+            Error::StructSize { .. } | Error::StructTail { .. } => Status::StructSize,
+            Error::Option { .. } => Status::Option,
+            Error::Missing { .. } => Status::NullPointer,
             Error::UnknownIsa { .. } | Error::UnsupportedIsa { .. } => Status::Unsupported,
             Error::Internal => Status::Internal,
         }
@@ -64,18 +74,21 @@ impl From<Error> for Status {
 pub extern "C" fn qgemm_status_message(status: i32) -> *const c_char {
     let message: &CStr = match status {
         0 => c"success",
-        1 => c"a pointer is null though its matrix has elements",
+        1 => c"a pointer is null that must not be",
         2 => c"a dimension is negative",
         3 => c"a stride is shorter than a line",
         6 => c"a shift is outside 0 to 31",
         8 => c"a matrix reaches beyond the address space",
         9 => c"out of memory",
+        10 => c"a struct_size is wrong, or from a later version",
         11 => c"QGEMM_ISA names no kernel that this processor runs",
         12 => c"internal error of libqgemm",
         13 => c"unknown bit depth setting",
         14 => c"the result overlaps an input",
         15 => c"a number of threads is negative",
         16 => c"a pointer is not aligned",
+        19 => c"a workspace is too small",
+        22 => c"unknown option",
         _ => c"unknown status",
     };
     message.as_ptr()

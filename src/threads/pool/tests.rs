@@ -1,6 +1,7 @@
 //! The pool with real threads.
 
 use super::*;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Barrier;
 
 /// How often each of `tasks` tasks ran.
@@ -43,16 +44,17 @@ fn helpers_take_part_and_go_to_sleep() {
 
 #[test]
 fn a_helper_that_lingers_takes_every_job_and_leaves_with_the_pool() {
-    let pool = Pool::new(2);
-    let board = Arc::clone(&pool.board);
-    board.word.fetch_add(AWAKE, Relaxed);
-    let helper = thread::spawn(move || board.help(Duration::MAX));
+    let pool = Pool::lingering(2, Duration::MAX);
     for _ in 0..100 {
         assert!(pool.is_warm());
         run_in_pairs(&pool);
     }
-    drop(pool);
-    helper.join().unwrap();
+}
+
+#[test]
+fn a_helper_that_does_not_linger_is_woken_for_every_job() {
+    let pool = Pool::lingering(2, Duration::ZERO);
+    (0..10_000).for_each(|_| run_in_pairs(&pool));
 }
 
 #[test]
@@ -100,12 +102,14 @@ fn a_panic_skips_to_the_end_and_reaches_the_caller() {
 }
 
 #[test]
-fn a_dropped_pool_gives_back_its_threads() {
-    let pool = Pool::new(3);
-    pool.run(100, |_| ());
-    let board = Arc::downgrade(&pool.board);
-    drop(pool);
-    assert!(soon(|| board.strong_count() == 0));
+fn a_dropped_pool_ends_its_threads() {
+    for jobs in [0, 1, 100] {
+        let pool = Pool::new(3);
+        (0..jobs).for_each(|_| pool.run(100, |_| ()));
+        let board = Arc::downgrade(&pool.board);
+        drop(pool);
+        assert_eq!(board.strong_count(), 0);
+    }
 }
 
 #[test]

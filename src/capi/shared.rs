@@ -1,13 +1,12 @@
-//! The threads and the memory that calls without a context of their own share.
+//! The context that calls without one of their own share.
 
-use super::{Status, guard};
+use super::{Status, guard, threads};
 use crate::context::Context;
 use crate::error::Error;
 use crate::kernel::Kernel;
 use arc_swap::ArcSwapOption;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::thread::available_parallelism;
 
 /// How many threads a call may use.
 static THREADS: AtomicUsize = AtomicUsize::new(1);
@@ -15,10 +14,7 @@ static THREADS: AtomicUsize = AtomicUsize::new(1);
 /// Made by the first call that finds none. Calls hold it for themselves, so it may be replaced at any time.
 static CONTEXT: ArcSwapOption<Context> = ArcSwapOption::const_empty();
 
-/// More threads than this are not started, whatever is asked for.
-const MOST_THREADS: usize = 256;
-
-/// The context of a call.
+/// The context of a call that names none.
 pub(super) fn context() -> Result<Arc<Context>, Error> {
     if let Some(context) = CONTEXT.load_full() {
         return Ok(context);
@@ -41,12 +37,7 @@ pub(super) fn context() -> Result<Arc<Context>, Error> {
 #[unsafe(no_mangle)]
 pub extern "C" fn qgemm_set_max_num_threads(max_num_threads: i32) -> Status {
     guard(|| {
-        let threads = match usize::try_from(max_num_threads) {
-            Err(_) => return Err(Error::Threads { value: max_num_threads.into() }),
-            Ok(0) => available_parallelism().map_or(1, |n| n.get()),
-            Ok(threads) => threads,
-        };
-        let threads = threads.min(MOST_THREADS);
+        let threads = threads("max_num_threads", max_num_threads)?;
         if THREADS.swap(threads, Relaxed) != threads {
             CONTEXT.store(None);
         }

@@ -1,0 +1,43 @@
+//! The threads that work on products: a pool of our own, or the host's.
+
+mod host;
+mod job;
+mod pool;
+mod process;
+
+pub(crate) use host::{Host, ParallelFor};
+pub(crate) use pool::Pool;
+
+/// Threads that work on one job together, the caller's among them.
+pub(crate) enum Threads {
+    Own(Pool),
+    Host(Host),
+}
+
+impl Threads {
+    /// How many threads work on a job, the caller included
+    pub(crate) fn count(&self) -> usize {
+        match self {
+            Self::Own(pool) => pool.threads(),
+            Self::Host(host) => host.threads(),
+        }
+    }
+
+    /// Whether even a small job gains. Nobody knows of the host's threads; and while a helper of ours that is late is
+    /// not waited for, `parallel_for` is.
+    pub(crate) fn is_warm(&self) -> bool {
+        match self {
+            Self::Own(pool) => pool.is_warm(),
+            Self::Host(_) => false,
+        }
+    }
+
+    /// Calls `task(i)` once for each `i < tasks`, in any order, and returns when all calls have returned. If a task
+    /// panics, so does this, and tasks not begun are skipped.
+    pub(crate) fn run(&self, tasks: usize, task: impl Fn(usize) + Sync) {
+        match self {
+            Self::Own(pool) => pool.run(tasks, task),
+            Self::Host(host) => host.run(tasks, task),
+        }
+    }
+}
