@@ -2,11 +2,14 @@
 //!
 //! No Rust enum, bool or reference comes from C: any bit pattern may. No panic leaves the library.
 
+mod context;
 mod eight_bit_int_gemm;
 mod shared;
 mod status;
 mod version;
+mod versioned;
 
+pub use context::*;
 pub use eight_bit_int_gemm::*;
 pub use shared::*;
 pub use status::*;

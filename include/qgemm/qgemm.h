@@ -44,7 +44,7 @@
  * Wrong sizes, strides and null pointers never end the process; a pointer that reaches less far than it says may.
  *
  * **Threads.** Every function may be called by any thread at any time, also by several at once. A product runs on the
- * thread that calls it, and on no other unless qgemm_set_max_num_threads() has allowed more.
+ * thread that calls it, and on no other unless qgemm_set_max_num_threads() or the call's context allows more.
  *
  * **Environment.** QGEMM_ISA names a kernel to use in place of the best: see qgemm_kernel_name().
  *
@@ -56,6 +56,7 @@
 
 /* Rendered from src/capi/ by cbindgen: QGEMM_BLESS=1 cargo test --test header */
 
+#include <stddef.h>
 #include <stdint.h>
 
 /** The version of this header. That of the library is qgemm_version(). */
@@ -80,6 +81,16 @@
 #endif
 #endif
 
+/** A null pointer, as the language likes it. */
+#ifdef __cplusplus
+#define QGEMM_NULL nullptr
+#else
+#define QGEMM_NULL NULL
+#endif
+
+/** For a qgemm_context_options to begin with: one thread, the calling one. */
+#define QGEMM_CONTEXT_OPTIONS_INIT {sizeof(qgemm_context_options), 1, 0, QGEMM_NULL, QGEMM_NULL}
+
 /** Bit depth setting: both operands with all their 8 bits, exact. */
 #define QGEMM_A8B8 0
 
@@ -101,7 +112,7 @@ enum qgemm_status
  {
     /** The result is complete. */
     QGEMM_STATUS_OK = 0,
-    /** A pointer is null though its matrix has elements. */
+    /** A pointer is null that must not be, such as that of a matrix with elements. */
     QGEMM_STATUS_NULL_POINTER = 1,
     /** A dimension is negative. */
     QGEMM_STATUS_SHAPE = 2,
@@ -113,6 +124,8 @@ enum qgemm_status
     QGEMM_STATUS_TOO_LARGE = 8,
     /** Memory for packing was not to be had. */
     QGEMM_STATUS_OUT_OF_MEMORY = 9,
+    /** A struct_size is none that the struct ever had, or what lies beyond the known part is not 0. */
+    QGEMM_STATUS_STRUCT_SIZE = 10,
     /** QGEMM_ISA names no kernel, or one that this processor does not run. */
     QGEMM_STATUS_UNSUPPORTED = 11,
     /** A defect of libqgemm itself. The result may be half written. */
@@ -125,6 +138,10 @@ enum qgemm_status
     QGEMM_STATUS_THREADS = 15,
     /** A pointer is not aligned as its elements have to be. */
     QGEMM_STATUS_ALIGNMENT = 16,
+    /** A workspace is too small. */
+    QGEMM_STATUS_WORKSPACE = 19,
+    /** An option has no such value, or what is reserved is not 0. */
+    QGEMM_STATUS_OPTION = 22,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -133,6 +150,61 @@ typedef enum qgemm_status qgemm_status;
 typedef int32_t qgemm_status;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
+
+/**
+ * Threads and scratch memory for products, which last from call to call. Made by qgemm_context_create(), freed by
+ * qgemm_context_free().
+ *
+ * Any number of threads may use one context at once. While its own threads have one product, others are computed by
+ * the threads that call for them: where that is not wanted, let every caller have a context of its own.
+ *
+ * In a child of fork() a context computes every product on the calling thread alone, and never calls parallel_for. The
+ * child may make contexts that do more.
+ */
+typedef struct qgemm_context qgemm_context;
+
+/**
+ * What a parallel_for of the host's calls. It does not throw.
+ *
+ * @param argument  what parallel_for was given
+ * @param index     any number less than the tasks that parallel_for was asked for
+ */
+typedef void (*qgemm_task)(void *argument, size_t index);
+
+/**
+ * A loop that runs on the host's threads. It calls task(argument, i) for each i less than tasks, in any order, on any
+ * threads, be it on the calling one alone, and returns when the last call has returned.
+ *
+ * If it leaves out some calls, or all, or makes some twice, the result is still right: what is not done when it returns
+ * is done by the thread that called it, and nothing is done twice. But it must not return while a call is under way,
+ * make one later, or throw.
+ *
+ * @param user      that of qgemm_context_options
+ * @param tasks     how many calls to make
+ * @param task      what to call
+ * @param argument  what to call it with
+ */
+typedef void (*qgemm_parallel_for)(void *user, size_t tasks, qgemm_task task, void *argument);
+
+/** What a context is to be like. Begin with QGEMM_CONTEXT_OPTIONS_INIT, and set what is to be different. */
+typedef struct qgemm_context_options {
+    /** sizeof(qgemm_context_options) */
+    size_t struct_size;
+    /**
+     * How many threads a product may use, the calling one included: 0 for one on each processor that this process may
+     * run on; at most 256.
+     */
+    int32_t threads;
+    /** 0 */
+    uint32_t reserved;
+    /**
+     * NULL for threads of the context's own, or a loop that runs on those of the host. It is asked for at most as many
+     * calls as threads says, and by as many threads at once as use the context.
+     */
+    qgemm_parallel_for parallel_for;
+    /** What to call parallel_for with. */
+    void *user;
+} qgemm_context_options;
 
 #ifdef __cplusplus
 extern "C" {
@@ -295,6 +367,29 @@ qgemm_status qgemm_set_max_num_threads(int32_t max_num_threads);
  * threads finish first. Harmless if there is nothing to free.
  */
 void qgemm_free_persistent_resources(void);
+
+/**
+ * Makes a context. Threads of its own start at once, and sleep between products. Should the system refuse to start so
+ * many, there are fewer.
+ *
+ * @param options  what it is to be like; NULL for one thread, as QGEMM_CONTEXT_OPTIONS_INIT says
+ * @param context  where to write its address
+ * @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER (context), ALIGNMENT, STRUCT_SIZE, THREADS
+ *         (negative), OPTION (reserved is not 0), UNSUPPORTED (QGEMM_ISA); details in qgemm_last_error()
+ *
+ * @pre As long as the context is there, parallel_for does what is said at qgemm_parallel_for, whatever thread calls it.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_context_create(const struct qgemm_context_options *options, struct qgemm_context **context);
+
+/**
+ * Frees a context, and returns when its threads have ended.
+ *
+ * @param context  what qgemm_context_create() made, or NULL, which does nothing
+ *
+ * @pre No call that was given the context is under way, and none is given it again.
+ */
+void qgemm_context_free(struct qgemm_context *context);
 
 #ifdef __cplusplus
 }  // extern "C"
