@@ -9,30 +9,32 @@ use std::ffi::c_void;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Threads and scratch memory for products, which last from call to call: made by qgemm_context_create(), freed by
+/// Threads and scratch memory for products, which last from call to call. Made by qgemm_context_create(), freed by
 /// qgemm_context_free().
 ///
-/// Any number of threads may use one context at once. While its threads have the product of one call, other calls do
-/// their work alone; where that is not wanted, give each caller a context of its own.
+/// Any number of threads may use one context at once. While its own threads have one product, others are computed by
+/// the threads that call for them: where that is not wanted, let every caller have a context of its own.
+///
+/// In a child of fork() a context computes every product on the calling thread alone, and never calls parallel_for. The
+/// child may make contexts that do more.
 pub struct ContextHandle(Context);
 
-/// What a parallel_for of the host's calls: one piece of work. Never throws.
+/// What a parallel_for of the host's calls. It does not throw.
 ///
-/// @param argument  what qgemm_parallel_for was given
-/// @param index     which call this is
+/// @param argument  what parallel_for was given
+/// @param index     any number less than the tasks that parallel_for was asked for
 pub type Task = unsafe extern "C" fn(argument: *mut c_void, index: usize);
 
-/// A loop that runs on the host's threads: calls task(argument, i) for each i less than tasks, in any order, on any
-/// threads, the calling one included, at the same time or one after the other, and returns when the last call has
-/// returned.
+/// A loop that runs on the host's threads. It calls task(argument, i) for each i less than tasks, in any order, on any
+/// threads, be it on the calling one alone, and returns when the last call has returned.
 ///
-/// A loop that leaves out some calls, or all, or makes some twice, costs speed, and does no harm: the thread that
-/// multiplies does what is left, and nothing is done twice. But no call may begin, or be under way, once it has
-/// returned, and no C++ exception may leave it.
+/// If it leaves out some calls, or all, or makes some twice, the result is still right: what is not done when it returns
+/// is done by the thread that called it, and nothing is done twice. But it must not return while a call is under way,
+/// make one later, or throw.
 ///
-/// @param user      from qgemm_context_options
+/// @param user      that of qgemm_context_options
 /// @param tasks     how many calls to make
-/// @param task      what to call; always the same function
+/// @param task      what to call
 /// @param argument  what to call it with
 pub type ParallelFor =
     Option<unsafe extern "C-unwind" fn(user: *mut c_void, tasks: usize, task: Task, argument: *mut c_void)>;
@@ -41,17 +43,17 @@ pub type ParallelFor =
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct ContextOptions {
-    /** sizeof(qgemm_context_options) */
+    /// sizeof(qgemm_context_options)
     struct_size: usize,
-    /** How many threads a product may use, the calling one included: 0 for one on each processor that this process may
-     * run on; at most 256. */
+    /// How many threads a product may use, the calling one included: 0 for one on each processor that this process may
+    /// run on; at most 256.
     threads: i32,
-    /** 0 */
+    /// 0
     reserved: u32,
-    /** The host's threads, to use in place of threads of the context's own, which it starts if this is NULL. Called at
-     * most by as many threads at once as use the context, and asked for no more calls at a time than threads says. */
+    /// NULL for threads of the context's own, or a loop that runs on those of the host. It is asked for at most as many
+    /// calls as threads says, and by as many threads at once as use the context.
     parallel_for: ParallelFor,
-    /** What parallel_for is called with. */
+    /// What to call parallel_for with.
     user: *mut c_void,
 }
 
@@ -60,17 +62,16 @@ unsafe impl Versioned for ContextOptions {
     const FIRST_SIZE: usize = size_of::<Self>();
 }
 
-/// Makes a context. Its threads, if it has any of its own, start at once and sleep between products; should the system
-/// refuse to start them it has fewer.
+/// Makes a context. Threads of its own start at once, and sleep between products. Should the system refuse to start so
+/// many, there are fewer.
 ///
-/// @param options  what it is to be like; NULL for one thread, as QGEMM_CONTEXT_OPTIONS_INIT
+/// @param options  what it is to be like; NULL for one thread, as QGEMM_CONTEXT_OPTIONS_INIT says
 /// @param context  where to write its address
 /// @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER (context), ALIGNMENT, STRUCT_SIZE, THREADS
 ///         (negative), OPTION (reserved is not 0), UNSUPPORTED (QGEMM_ISA); details in qgemm_last_error()
 ///
 /// # Safety
-/// Any thread that uses the context may call parallel_for with user, several may at once, and it keeps to what is said
-/// at qgemm_parallel_for.
+/// As long as the context is there, parallel_for does what is said at qgemm_parallel_for, whatever thread calls it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn qgemm_context_create(
     options: *const ContextOptions,
@@ -95,7 +96,7 @@ pub unsafe extern "C" fn qgemm_context_create(
     })
 }
 
-/// Ends a context's threads and frees its memory. Returns when the threads have ended.
+/// Frees a context, and returns when its threads have ended.
 ///
 /// @param context  what qgemm_context_create() made, or NULL, which does nothing
 ///

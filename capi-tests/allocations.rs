@@ -1,0 +1,175 @@
+//! Products allocate nothing, once the first few have: on one thread, on several, which may have gone to sleep, or on
+//! the host's.
+//!
+//! No test harness: it might allocate meanwhile.
+
+use qgemm::*;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Barrier, LazyLock, Mutex};
+use std::thread;
+use std::time::Duration;
+
+/// The system's allocator, which counts on all threads how often it is asked.
+struct Counting;
+
+static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+// SAFETY: does what the system's allocator does.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Relaxed);
+        // SAFETY: this function's own promise.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Relaxed);
+        // SAFETY: this function's own promise.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, data: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Relaxed);
+        // SAFETY: this function's own promise.
+        unsafe { System.realloc(data, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, data: *mut u8, layout: Layout) {
+        // SAFETY: this function's own promise.
+        unsafe { System.dealloc(data, layout) }
+    }
+}
+
+/// How long helpers do not linger.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// Makes calls until the first few are over, and then some more, which must not allocate. Some follow each other at
+/// once; before others the helpers fall asleep.
+fn check(what: &str, call: impl Fn()) {
+    let some_calls = || {
+        (0..20).for_each(|_| call());
+        for _ in 0..5 {
+            thread::sleep(PAUSE);
+            call();
+        }
+    };
+    some_calls();
+    let before = ALLOCATIONS.load(Relaxed);
+    some_calls();
+    let allocations = ALLOCATIONS.load(Relaxed) - before;
+    assert_eq!(allocations, 0, "{what} allocates");
+}
+
+/// m, n, k: two that several threads share always, one if they are awake, one never. The largest come first: then it does
+/// not matter to the others' memory how many threads share them.
+const SHAPES: [(usize, usize, usize); 4] = [(300, 250, 200), (20, 30, 20_000), (100, 100, 100), (5, 6, 7)];
+
+/// Large enough for each matrix of any of them
+static BYTES: LazyLock<Vec<u8>> = LazyLock::new(|| (0u32..600_000).map(|i| (i.wrapping_mul(i) % 251) as u8).collect());
+
+fn c_calls() {
+    let mut bytes = vec![0u8; 75_000];
+    let mut floats = vec![0f32; 75_000];
+    for threads in [1, 2, 4] {
+        assert_eq!(qgemm_set_max_num_threads(threads), Status::Ok);
+        for ((m, n, k), transposition) in SHAPES.into_iter().flat_map(|shape| [0, 1].map(|t| (shape, t))) {
+            let (a, c, c_f32) = (BYTES.as_ptr(), bytes.as_mut_ptr(), floats.as_mut_ptr());
+            let [m, n, k] = [m, n, k].map(|size| size as i32);
+            let (lda, ldb, ldc) = if transposition == 0 { (m, k, m) } else { (k, n, n) };
+            let t = transposition;
+            // SAFETY: the matrices lie within what they point into.
+            let u8_call = || unsafe {
+                qgemm_eight_bit_int_gemm_u8(t, t, t, m, n, k, a, -9, lda, a, -7, ldb, c, 5, 3, 20, ldc, QGEMM_A8B8)
+            };
+            // SAFETY: the matrices lie within what they point into.
+            let f32_call = || unsafe {
+                qgemm_eight_bit_int_gemm_f32(t, t, t, m, n, k, a, -9, lda, a, -7, ldb, c_f32, 0.5, ldc, QGEMM_A8B8)
+            };
+            let what = format!("{m} x {n} x {k}, transposition {t}, {threads} threads");
+            check(&format!("{what}, to u8"), || assert_eq!(u8_call(), Status::Ok));
+            check(&format!("{what}, to f32"), || assert_eq!(f32_call(), Status::Ok));
+        }
+    }
+    check("an error", || assert_eq!(qgemm_set_max_num_threads(-1), Status::Threads));
+}
+
+fn contexts() {
+    let mut sums = vec![0; 75_000];
+    for kernel in Kernel::available() {
+        // SAFETY: the team keeps to what is demanded.
+        let on_host = unsafe { Context::on_host(kernel, TEAM_SIZE, parallel_for, std::ptr::null_mut()) };
+        for (threads, context) in [("its own", Context::new(kernel, 3)), ("the host's", on_host)] {
+            for (rows, cols, depth) in SHAPES {
+                let operand = |lines| {
+                    let bytes = &BYTES[..lines * depth];
+                    Operand::new(bytes, (lines, depth), depth, Order::DepthContiguous, Encoding::S8).with_offset(3)
+                };
+                let store = Store::I32(Output::new(&mut sums[..rows * cols], (rows, cols), cols));
+                let finish = Finish::new(&[], store);
+                check(&format!("{rows} x {cols} x {depth}, {}, {threads} threads", kernel.name), || {
+                    gemm(&context, &operand(rows), &operand(cols), &finish).unwrap();
+                });
+            }
+        }
+    }
+    assert!(TEAM.loops.load(Relaxed) > 0, "the host's threads had nothing to do");
+}
+
+/// The host's threads: the one that calls, and others that run each of its loops with it.
+struct Team {
+    begin: Barrier,
+    end: Barrier,
+    call: Mutex<Option<Call>>,
+    loops: AtomicUsize,
+}
+
+type Task = unsafe extern "C" fn(*mut c_void, usize);
+
+#[derive(Clone, Copy)]
+struct Call(Task, *mut c_void);
+
+// SAFETY: any thread may make the call: that is what it is for.
+unsafe impl Send for Call {}
+
+const TEAM_SIZE: usize = 3;
+
+static TEAM: LazyLock<Team> = LazyLock::new(|| {
+    (1..TEAM_SIZE).for_each(|me| {
+        _ = thread::spawn(move || {
+            loop {
+                TEAM.work(me)
+            }
+        })
+    });
+    let barrier = || Barrier::new(TEAM_SIZE);
+    Team { begin: barrier(), end: barrier(), call: Mutex::new(None), loops: AtomicUsize::new(0) }
+});
+
+impl Team {
+    fn work(&self, me: usize) {
+        self.begin.wait();
+        let call = *self.call.lock().unwrap();
+        if let Some(Call(task, argument)) = call {
+            // SAFETY: `parallel_for` returns only after the last call.
+            unsafe { task(argument, me) };
+        }
+        self.end.wait();
+    }
+}
+
+unsafe extern "C-unwind" fn parallel_for(_user: *mut c_void, _tasks: usize, task: Task, argument: *mut c_void) {
+    *TEAM.call.lock().unwrap() = Some(Call(task, argument));
+    TEAM.loops.fetch_add(1, Relaxed);
+    TEAM.work(0);
+}
+
+fn main() {
+    c_calls();
+    contexts();
+    println!("products allocate nothing");
+}
