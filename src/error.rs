@@ -175,6 +175,20 @@ pub enum Error {
         /// What it names.
         name: &'static str,
     },
+    /// Memory that the caller brings for a packed operand is too small.
+    Room {
+        /// The argument's name.
+        argument: &'static str,
+        /// How many bytes it has.
+        size: usize,
+        /// The least it may have.
+        least: usize,
+    },
+    /// A pointer is not null.
+    Given {
+        /// The argument's name.
+        argument: &'static str,
+    },
     /// What should be a packed operand is none, or not what it was.
     PackedDamaged {
         /// What it was found by.
@@ -271,6 +285,10 @@ impl fmt::Display for Error {
                 write!(f, "QGEMM_ISA is \"{name}\", which this processor does not run; it runs")?;
                 names(f, crate::kernel::Kernel::available())
             }
+            Error::Room { argument, size, least } => {
+                write!(f, "{argument} is {size}, but must be at least {least}")
+            }
+            Error::Given { argument } => write!(f, "{argument} must be null here"),
             Error::PackedDamaged { why } => {
                 write!(f, "bytes hold no packed operand, or a damaged one: {why}")
             }

@@ -1,5 +1,6 @@
 //! Descriptors of matrices and of parameters.
 
+use super::packed::PackedHandle;
 use super::versioned::Versioned;
 use crate::error::Error;
 use crate::matrix::{Encoding, Offset, Operand, Order, Output, slice};
@@ -109,9 +110,6 @@ pub struct RawResult {
     /// QGEMM_ROW_MAJOR or QGEMM_COL_MAJOR.
     pub order: u32,
 }
-
-/// An operand in the order in which the kernels read it.
-pub struct PackedHandle(());
 
 /// Which side of a product an operand is.
 #[derive(Clone, Copy, PartialEq)]
