@@ -141,13 +141,6 @@ pub enum Error {
         /// What was passed.
         value: i64,
     },
-    /// Something is given twice.
-    Twice {
-        /// One argument's name.
-        argument: &'static str,
-        /// The other's.
-        other: &'static str,
-    },
     /// A packed operand stands on the side that it was not packed for.
     PackedSide {
         /// What it was packed for.
@@ -186,6 +179,20 @@ pub enum Error {
     UnsupportedIsa {
         /// What it names.
         name: &'static str,
+    },
+    /// Memory that the caller brings for a packed operand is too small.
+    Room {
+        /// The argument's name.
+        argument: &'static str,
+        /// How many bytes it has.
+        size: usize,
+        /// The least it may have.
+        least: usize,
+    },
+    /// A pointer is not null.
+    Given {
+        /// The argument's name.
+        argument: &'static str,
     },
     /// What should be a packed operand is none, or not what it was.
     PackedDamaged {
@@ -265,7 +272,6 @@ impl fmt::Display for Error {
             Error::Exponent { argument, value } => {
                 write!(f, "{argument} is {value}, but must be -31 to 30")
             }
-            Error::Twice { argument, other } => write!(f, "{argument} must be NULL where {other} is not"),
             Error::PackedSide { side } => {
                 let side = if side == Side::Lhs { "QGEMM_LHS" } else { "QGEMM_RHS" };
                 write!(f, "packed was packed as the other side, {side}")
@@ -288,6 +294,10 @@ impl fmt::Display for Error {
                 write!(f, "QGEMM_ISA is \"{name}\", which this processor does not run; it runs")?;
                 names(f, crate::kernel::Kernel::available())
             }
+            Error::Room { argument, size, least } => {
+                write!(f, "{argument} is {size}, but must be at least {least}")
+            }
+            Error::Given { argument } => write!(f, "{argument} must be null here"),
             Error::PackedDamaged { why } => {
                 write!(f, "bytes hold no packed operand, or a damaged one: {why}")
             }

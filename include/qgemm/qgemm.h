@@ -44,7 +44,7 @@
  * Wrong sizes, strides and null pointers never end the process; a pointer that reaches less far than it says may.
  *
  * **Threads.** Every function may be called by any thread at any time, also by several at once. A product runs on the
- * thread that calls it, and on no other unless qgemm_set_max_num_threads() has allowed more.
+ * thread that calls it, and on no other unless qgemm_set_max_num_threads() or the call's context allows more.
  *
  * **Environment.** QGEMM_ISA names a kernel to use in place of the best: see qgemm_kernel_name().
  *
@@ -81,14 +81,23 @@
 #endif
 #endif
 
-/** A qgemm_operand to begin with: no elements, all offsets 0. */
-#define QGEMM_OPERAND_INIT {sizeof(qgemm_operand), NULL, NULL, 0, 0, 0, 0, 0, {NULL, 0, 0, 0}}
-/** A qgemm_result to begin with: no elements. */
-#define QGEMM_RESULT_INIT {sizeof(qgemm_result), NULL, 0, 0, 0, 0, 0}
-/** A qgemm_gemm_options to begin with: no options. */
-#define QGEMM_GEMM_OPTIONS_INIT {sizeof(qgemm_gemm_options), 0, 0, NULL, 0}
-/** A qgemm_context_options to begin with: one thread. */
-#define QGEMM_CONTEXT_OPTIONS_INIT {sizeof(qgemm_context_options), 1, 0, NULL, NULL}
+/** A null pointer, as the language likes it. */
+#ifdef __cplusplus
+#define QGEMM_NULL nullptr
+#else
+#define QGEMM_NULL NULL
+#endif
+
+/** For a qgemm_operand to begin with: no elements, all offsets 0. */
+#define QGEMM_OPERAND_INIT {sizeof(qgemm_operand), QGEMM_NULL, QGEMM_NULL, 0, 0, 0, 0, 0, {QGEMM_NULL, 0, 0, 0}}
+/** For a qgemm_result to begin with: no elements. */
+#define QGEMM_RESULT_INIT {sizeof(qgemm_result), QGEMM_NULL, 0, 0, 0, 0, 0}
+/** For a qgemm_gemm_options to begin with: no options. */
+#define QGEMM_GEMM_OPTIONS_INIT {sizeof(qgemm_gemm_options), 0, 0, QGEMM_NULL, 0}
+/** For a qgemm_context_options to begin with: one thread, the calling one. */
+#define QGEMM_CONTEXT_OPTIONS_INIT {sizeof(qgemm_context_options), 1, 0, QGEMM_NULL, QGEMM_NULL}
+/** For a qgemm_pack_options to begin with: for row-major results, into memory of the library's. The side is to be set. */
+#define QGEMM_PACK_OPTIONS_INIT {sizeof(qgemm_pack_options), 0, 0, 0, 0, QGEMM_NULL, 0}
 
 /** Element type: 0 to 255. */
 #define QGEMM_TYPE_U8 1
@@ -197,6 +206,15 @@
  */
 #define QGEMM_CHECK_OVERFLOW 1
 
+/** Side of a product: the left-hand matrix. */
+#define QGEMM_LHS 1
+
+/** Side of a product: the right-hand matrix. */
+#define QGEMM_RHS 2
+
+/** The caller's memory for packed operands, and files of them that are mapped, must begin at a multiple of this. */
+#define QGEMM_PACKED_ALIGNMENT 64
+
 /** Bit depth setting: both operands with all their 8 bits, exact. */
 #define QGEMM_A8B8 0
 
@@ -254,7 +272,7 @@ enum qgemm_status
     QGEMM_STATUS_OVERFLOW = 17,
     /** A parameter is out of its range. */
     QGEMM_STATUS_PARAMETER = 18,
-    /** A workspace is too small. */
+    /** A workspace, or other memory of the caller's, is too small. */
     QGEMM_STATUS_WORKSPACE = 19,
     /** What should be a packed operand is none, or a damaged one. */
     QGEMM_STATUS_PACKED_DAMAGED = 20,
@@ -272,15 +290,36 @@ typedef int32_t qgemm_status;
 #endif // __cplusplus
 
 /**
- * Threads and scratch memory for products, which last from call to call: made by qgemm_context_create(), freed by
+ * Threads and scratch memory for products, which last from call to call. Made by qgemm_context_create(), freed by
  * qgemm_context_free().
  *
- * Any number of threads may use one context at once. While its threads have the product of one call, other calls do
- * their work alone; where that is not wanted, give each caller a context of its own.
+ * Any number of threads may use one context at once. While its own threads have one product, others are computed by
+ * the threads that call for them: where that is not wanted, let every caller have a context of its own.
+ *
+ * In a child of fork() a context computes every product on the calling thread alone, and never calls parallel_for. The
+ * child may make contexts that do more.
  */
 typedef struct qgemm_context qgemm_context;
 
-/** An operand in the order in which the kernels read it. */
+/**
+ * An operand as the kernels read it, packed once for many products: made by qgemm_pack() or qgemm_packed_load(), named
+ * in qgemm_operand's field packed, freed by qgemm_packed_free().
+ *
+ * It keeps what it needs: the matrix that it was packed from may change or go. It never changes itself, so any number
+ * of threads and products may use it at once. Results are the same, byte for byte, as with the matrix itself. Offsets
+ * are not part of it: every product brings its own.
+ *
+ * It is one piece of memory, the packed form, which holds no addresses: qgemm_packed_bytes() gives it, to be written to
+ * a file, and qgemm_packed_load() takes it back, from memory or a mapped file, without a copy. It is of use wherever
+ * the kernel reads the same layout, the byte order is the same, and the version of the format; elsewhere it is refused
+ * with QGEMM_STATUS_PACKED_LAYOUT. The portable form of qgemm_packed_save_portable() is the same on all machines, and
+ * smaller; to load it is to pack it again, for the kernel at work.
+ *
+ * Both forms begin with the byte 0x89 and "QGEMM", say which version of the format they have, which is 1, and carry
+ * checksums, so that whatever is truncated or damaged is refused with QGEMM_STATUS_PACKED_DAMAGED. Checksums are no
+ * signatures: who forges a file chooses what numbers are multiplied, but never makes libqgemm touch other memory. A
+ * later libqgemm may have another version of the format, and then refuses this one: keep the matrix too.
+ */
 typedef struct qgemm_packed qgemm_packed;
 
 /** An integer parameter: one value, or one for each row or each column. All zeros are the value 0 for all. */
@@ -571,26 +610,46 @@ typedef struct qgemm_gemm_options {
     size_t workspace_size;
 } qgemm_gemm_options;
 
+/** What an operand is to be packed for. Begin with QGEMM_PACK_OPTIONS_INIT, and set at least side. */
+typedef struct qgemm_pack_options {
+    /** sizeof(qgemm_pack_options). */
+    size_t struct_size;
+    /** QGEMM_LHS or QGEMM_RHS: where the operand will stand. No other is possible. */
+    uint32_t side;
+    /** QGEMM_ROW_MAJOR or QGEMM_COL_MAJOR: the order of the results to come. The other one is possible too, but slower. */
+    uint32_t result_order;
+    /**
+     * QGEMM_TYPE_U8 or QGEMM_TYPE_S8: the type of the other operand to come; 0 for QGEMM_TYPE_U8. The other one is possible
+     * too, but slower.
+     */
+    uint32_t other_type;
+    /** 0. */
+    uint32_t reserved;
+    /** Memory to pack into, at a multiple of QGEMM_PACKED_ALIGNMENT; NULL for memory of the library's. */
+    void *memory;
+    /** Bytes of memory, at least what qgemm_pack_size() says; 0 if memory is NULL. */
+    size_t memory_size;
+} qgemm_pack_options;
+
 /**
- * What a parallel_for of the host's calls: one piece of work. Never throws.
+ * What a parallel_for of the host's calls. It does not throw.
  *
- * @param argument  what qgemm_parallel_for was given
- * @param index     which call this is
+ * @param argument  what parallel_for was given
+ * @param index     any number less than the tasks that parallel_for was asked for
  */
 typedef void (*qgemm_task)(void *argument, size_t index);
 
 /**
- * A loop that runs on the host's threads: calls task(argument, i) for each i less than tasks, in any order, on any
- * threads, the calling one included, at the same time or one after the other, and returns when the last call has
- * returned.
+ * A loop that runs on the host's threads. It calls task(argument, i) for each i less than tasks, in any order, on any
+ * threads, be it on the calling one alone, and returns when the last call has returned.
  *
- * A loop that leaves out some calls, or all, or makes some twice, costs speed, and does no harm: the thread that
- * multiplies does what is left, and nothing is done twice. But no call may begin, or be under way, once it has
- * returned, and no C++ exception may leave it.
+ * If it leaves out some calls, or all, or makes some twice, the result is still right: what is not done when it returns
+ * is done by the thread that called it, and nothing is done twice. But it must not return while a call is under way,
+ * make one later, or throw.
  *
- * @param user      from qgemm_context_options
+ * @param user      that of qgemm_context_options
  * @param tasks     how many calls to make
- * @param task      what to call; always the same function
+ * @param task      what to call
  * @param argument  what to call it with
  */
 typedef void (*qgemm_parallel_for)(void *user, size_t tasks, qgemm_task task, void *argument);
@@ -601,17 +660,17 @@ typedef struct qgemm_context_options {
     size_t struct_size;
     /**
      * How many threads a product may use, the calling one included: 0 for one on each processor that this process may
-     *     * run on; at most 256.
+     * run on; at most 256.
      */
     int32_t threads;
     /** 0 */
     uint32_t reserved;
     /**
-     * The host's threads, to use in place of threads of the context's own, which it starts if this is NULL. Called at
-     *     * most by as many threads at once as use the context, and asked for no more calls at a time than threads says.
+     * NULL for threads of the context's own, or a loop that runs on those of the host. It is asked for at most as many
+     * calls as threads says, and by as many threads at once as use the context.
      */
     qgemm_parallel_for parallel_for;
-    /** What parallel_for is called with. */
+    /** What to call parallel_for with. */
     void *user;
 } qgemm_context_options;
 
@@ -705,22 +764,142 @@ qgemm_status qgemm_gemm_workspace_size(const struct qgemm_context *context,
                                        size_t *size);
 
 /**
- * Makes a context. Its threads, if it has any of its own, start at once and sleep between products; should the system
- * refuse to start them it has fewer.
+ * How much memory a packed operand takes: for callers who bring their own, and to know before.
  *
- * @param options  what it is to be like; NULL for one thread, as QGEMM_CONTEXT_OPTIONS_INIT
+ * The answer depends on the kernel, the numbers of rows and columns, whether there is an offset for each of them, and
+ * the options. It is more than the elements take, by a few percent if there are many, or by twice as much where a kernel
+ * wants one side as numbers of 16 bits.
+ *
+ * @param operand  as in qgemm_pack(); the elements are not read
+ * @param options  as in qgemm_pack(); memory and memory_size do not matter
+ * @param size     receives the number of bytes
+ * @return QGEMM_STATUS_OK, or why size was not written: as qgemm_pack(); details in qgemm_last_error()
+ *
+ * @pre As for qgemm_pack().
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_pack_size(const struct qgemm_operand *operand,
+                             const struct qgemm_pack_options *options,
+                             size_t *size);
+
+/**
+ * Packs an operand: a matrix of weights, as a rule, that will be multiplied by many others.
+ *
+ * lhs is m x k, rhs is k x n; either may be packed, or both. The operand's offset is not packed: products are told
+ * theirs as ever. But for QGEMM_CHECK_OVERFLOW the largest sum that the elements can give is found here once for all,
+ * exactly for the offset that is given here; for other offsets, later, it is estimated, from above.
+ *
+ * The packed operand lies in the caller's memory if options names any, which then begins with it and must stay as it is
+ * until qgemm_packed_free(), else in memory of the library's. Packing runs on the calling thread.
+ *
+ * @param operand  the matrix to pack; its field packed NULL. It may have no rows or no columns
+ * @param options  what it will be used for, and where it is to be
+ * @param packed   receives the packed operand
+ * @return QGEMM_STATUS_OK, or why neither packed nor memory was written: NULL_POINTER, ALIGNMENT (also of memory),
+ *         STRUCT_SIZE, SHAPE, STRIDE, TYPE, VECTOR_LENGTH, OPTION, TOO_LARGE, WORKSPACE (memory_size is too small),
+ *         OVERLAP (of memory with the elements or the offsets), OUT_OF_MEMORY, UNSUPPORTED (QGEMM_ISA); details in
+ *         qgemm_last_error()
+ *
+ * @pre The elements and the offsets reach as far as sizes and stride say, and nobody writes to them during the call.
+ * Nobody else uses the memory in options.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_pack(const struct qgemm_operand *operand,
+                        const struct qgemm_pack_options *options,
+                        struct qgemm_packed **packed);
+
+/**
+ * Frees a packed operand. The caller's memory, if it lies there, is the caller's again.
+ *
+ * @param packed  what qgemm_pack() or qgemm_packed_load() made, or NULL, which does nothing
+ *
+ * @pre No call that was given it is under way, and none is given it again.
+ */
+void qgemm_packed_free(struct qgemm_packed *packed);
+
+/**
+ * The packed form of an operand: what to write to a file, for qgemm_packed_load() on machines with the same kernel.
+ *
+ * Nothing is copied: these are the bytes that products read. They begin at a multiple of QGEMM_PACKED_ALIGNMENT.
+ *
+ * @param packed  the operand
+ * @param bytes   receives where they are; valid until qgemm_packed_free()
+ * @param size    receives how many they are
+ * @return QGEMM_STATUS_OK, or why neither was written: NULL_POINTER, ALIGNMENT; details in qgemm_last_error()
+ *
+ * @pre packed was not freed.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_packed_bytes(const struct qgemm_packed *packed, const void **bytes, size_t *size);
+
+/**
+ * How many bytes the portable form of an operand takes: those of the elements, and a few more.
+ *
+ * @param packed  the operand
+ * @param size    receives the number of bytes
+ * @return QGEMM_STATUS_OK, or why size was not written: NULL_POINTER, ALIGNMENT; details in qgemm_last_error()
+ *
+ * @pre packed was not freed.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_packed_portable_size(const struct qgemm_packed *packed, size_t *size);
+
+/**
+ * Writes the portable form of an operand, which any machine can load with qgemm_packed_load(). It is the same whichever
+ * kernel packed the operand: the elements as they were, and what they were packed for.
+ *
+ * @param packed  the operand
+ * @param bytes   where to write it, at any address
+ * @param size    how many bytes there are, at least what qgemm_packed_portable_size() says; no more than that are
+ *                written
+ * @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER, TOO_LARGE, WORKSPACE (size is too small), OVERLAP
+ *         (bytes overlaps the packed operand); details in qgemm_last_error()
+ *
+ * @pre packed was not freed, and nobody else uses the bytes during the call.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_packed_save_portable(const struct qgemm_packed *packed, void *bytes, size_t size);
+
+/**
+ * Makes a packed operand of what qgemm_packed_bytes() or qgemm_packed_save_portable() gave, in this process or another.
+ *
+ * The packed form is used where it lies, and must stay there, as it is, until qgemm_packed_free(); it has to begin at a
+ * multiple of QGEMM_PACKED_ALIGNMENT, as a mapped file does. The portable form may begin anywhere; it is packed into
+ * memory of the library's, for what it was packed for before it was saved, and is not needed any more after the call.
+ *
+ * The bytes need not be trusted: all of them are read and compared with their checksums, and whatever they hold, no
+ * product reads or writes beside them. They have no more at their end than what was saved.
+ *
+ * @param bytes   either form
+ * @param size    how many bytes it has: no fewer, and no more
+ * @param packed  receives the packed operand
+ * @return QGEMM_STATUS_OK, or why packed was not written: NULL_POINTER, ALIGNMENT, TOO_LARGE, PACKED_DAMAGED (the bytes
+ *         are not what was saved, or too few, or too many), PACKED_LAYOUT (they are sound, but for other kernels,
+ *         another byte order or another version of the format), OUT_OF_MEMORY, UNSUPPORTED (QGEMM_ISA); details in
+ *         qgemm_last_error()
+ *
+ * @pre The bytes can be read. Nobody writes to them during the call, nor, if they are of the packed form, before
+ * qgemm_packed_free(); nor does a file shrink that is mapped there.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_packed_load(const void *bytes, size_t size, struct qgemm_packed **packed);
+
+/**
+ * Makes a context. Threads of its own start at once, and sleep between products. Should the system refuse to start so
+ * many, there are fewer.
+ *
+ * @param options  what it is to be like; NULL for one thread, as QGEMM_CONTEXT_OPTIONS_INIT says
  * @param context  where to write its address
  * @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER (context), ALIGNMENT, STRUCT_SIZE, THREADS
  *         (negative), OPTION (reserved is not 0), UNSUPPORTED (QGEMM_ISA); details in qgemm_last_error()
  *
- * @pre Any thread that uses the context may call parallel_for with user, several may at once, and it keeps to what is said
- * at qgemm_parallel_for.
+ * @pre As long as the context is there, parallel_for does what is said at qgemm_parallel_for, whatever thread calls it.
  */
 QGEMM_NODISCARD
 qgemm_status qgemm_context_create(const struct qgemm_context_options *options, struct qgemm_context **context);
 
 /**
- * Ends a context's threads and frees its memory. Returns when the threads have ended.
+ * Frees a context, and returns when its threads have ended.
  *
  * @param context  what qgemm_context_create() made, or NULL, which does nothing
  *

@@ -1,10 +1,11 @@
 //! Descriptors of matrices and of parameters.
 
+use super::packed::PackedHandle;
 use super::versioned::Versioned;
 use crate::error::Error;
 use crate::matrix::{Encoding, Offset, Operand, Order, Output, slice};
 use crate::output::Values;
-use crate::packed::{Packed, Side};
+use crate::packed::Side;
 use crate::source::Factor;
 use std::ffi::c_void;
 
@@ -111,9 +112,6 @@ pub struct RawResult {
     pub order: u32,
 }
 
-/// An operand in the order in which the kernels read it.
-pub struct PackedHandle(pub(super) Packed);
-
 fn encoding(r#type: u32) -> Result<Encoding, Error> {
     match r#type {
         QGEMM_TYPE_U8 => Ok(Encoding::U8),
@@ -172,12 +170,12 @@ impl RawOperand {
     pub(super) unsafe fn factor<'a>(&self, side: Side) -> Result<Factor<'a>, Error> {
         // SAFETY: this function's own promise.
         let packed = unsafe { self.packed.as_ref() };
-        let Some(PackedHandle(packed)) = packed else {
+        let Some(packed) = packed.map(PackedHandle::get) else {
             // SAFETY: this function's own promise.
             return unsafe { self.view(side).and_then(|view| Ok(Factor::new(view, self.offset(side, view.lines)?))) };
         };
         if !self.data.is_null() {
-            return Err(Error::Twice { argument: "data", other: "packed" });
+            return Err(Error::Given { argument: "data" });
         }
         if packed.purpose().side != side {
             return Err(Error::PackedSide { side: packed.purpose().side });

@@ -49,7 +49,7 @@ pub enum Status {
     Overflow = 17,
     /** A parameter is out of its range. */
     Parameter = 18,
-    /** A workspace is too small. */
+    /** A workspace, or other memory of the caller's, is too small. */
     Workspace = 19,
     /** What should be a packed operand is none, or a damaged one. */
     PackedDamaged = 20,
@@ -82,11 +82,12 @@ impl From<Error> for Status {
             Error::Exponent { .. } => Status::ShiftRange,
             Error::Reserved { .. } => Status::Option,
             Error::Overflow { .. } => Status::Overflow,
-            Error::Twice { .. } => Status::Option,
             Error::PackedSide { .. } => Status::PackedLayout,
             Error::Parameter { .. } => Status::Parameter,
             Error::Missing { .. } => Status::NullPointer,
             Error::UnknownIsa { .. } | Error::UnsupportedIsa { .. } => Status::Unsupported,
+            Error::Room { .. } => Status::Workspace,
+            Error::Given { .. } => Status::Option,
             Error::PackedDamaged { .. } => Status::PackedDamaged,
             Error::PackedLayout { .. } => Status::PackedLayout,
             Error::Internal => Status::Internal,
@@ -118,7 +119,7 @@ pub extern "C" fn qgemm_status_message(status: i32) -> *const c_char {
         16 => c"a pointer is not aligned",
         17 => c"a sum could leave 32 bits",
         18 => c"a parameter is out of its range",
-        19 => c"a workspace is too small",
+        19 => c"memory of the caller's is too small",
         20 => c"a packed operand is damaged, or none",
         21 => c"an operand was packed for another kernel, byte order or format version",
         22 => c"unknown option",

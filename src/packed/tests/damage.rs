@@ -295,3 +295,34 @@ fn a_short_portable_form_of_many_lines_is_refused() {
         assert!(matches!(error(&form, kernel()), Error::PackedDamaged { .. }));
     }
 }
+
+#[test]
+fn a_header_that_makes_no_sense_is_refused() {
+    let [packed, portable] = forms(&a_case(FOR_PANELS), kernel());
+    let stored = 3 - packed[21];
+    // Enumerations and reserved bytes, then what contradicts the rest.
+    let everywhere = (16..24).chain(64..120).map(|at| (at, 9));
+    let in_packed = [(12, 0), (16, 1), (17, 1), (18, 1), (21, stored)];
+    let in_portable = [(12, 0), (21, 2), (22, 4), (24, 2), (48, 4), (56, 1)];
+    for (form, odd) in [(packed, &in_packed[..]), (portable, &in_portable[..])] {
+        for (at, value) in everywhere.clone().chain(odd.iter().copied()) {
+            let mut form = form.clone();
+            form[at] = value;
+            seal(&mut form);
+            let error = error(&form, kernel());
+            // Groups of another size may be those of kernels to come.
+            let is_refused = matches!(error, Error::PackedDamaged { .. }) || at == 22 || at == 16;
+            assert!(is_refused, "{value} at {at}: {error}");
+        }
+    }
+    // For the other side, whose lines would have the same encoding.
+    let [mut form, _] = forms(&Case { encoding: Encoding::S8, ..a_case(FOR_PANELS) }, kernel());
+    form[17] = 1;
+    seal(&mut form);
+    assert!(matches!(error(&form, kernel()), Error::PackedDamaged { .. }));
+    // Per line, but with an offset for all.
+    let [_, mut form] = forms(&Case { offsets: vec![1, 2, 3], ..a_case(FOR_PANELS) }, kernel());
+    form[28] = 1;
+    seal(&mut form);
+    assert!(matches!(error(&form, kernel()), Error::PackedDamaged { .. }));
+}
