@@ -107,7 +107,8 @@ fn contexts() {
             for (rows, cols, depth) in SHAPES {
                 let operand = |lines| {
                     let bytes = &BYTES[..lines * depth];
-                    Operand::new(bytes, (lines, depth), depth, Order::DepthContiguous, Encoding::S8).with_offset(3)
+                    let operand = Operand::new(bytes, (lines, depth), depth, Order::DepthContiguous, Encoding::S8);
+                    Factor::new(operand, Offset::Uniform(3))
                 };
                 let store = Store::I32(Output::new(&mut sums[..rows * cols], (rows, cols), cols));
                 let finish = Finish::new(&[], store);
