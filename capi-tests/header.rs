@@ -6,8 +6,19 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// The files of src/capi/, in the order in which the header has them.
-const NOUNS: [&str; 10] =
-    ["version", "status", "matrix", "stage", "gemm", "packed", "context", "shared", "eight_bit_int_gemm", "versioned"];
+const NOUNS: [&str; 11] = [
+    "version",
+    "verbose",
+    "status",
+    "matrix",
+    "stage",
+    "gemm",
+    "packed",
+    "context",
+    "shared",
+    "eight_bit_int_gemm",
+    "versioned",
+];
 
 const HEADER: &str = "include/qgemm/qgemm.h";
 

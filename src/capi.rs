@@ -10,6 +10,7 @@ mod packed;
 mod shared;
 mod stage;
 mod status;
+mod verbose;
 mod version;
 mod versioned;
 

@@ -95,6 +95,25 @@ pub enum Stage<'a> {
 }
 
 impl Stage<'_> {
+    /// In lower case, as C names it.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Stage::Bias(_) => "bias",
+            Stage::QuantizeDown(_) => "quantize_down",
+            Stage::Scale(_) => "scale",
+            Stage::Clamp { .. } => "clamp",
+            Stage::Tanh(_) => "tanh",
+            Stage::Logistic(_) => "logistic",
+            Stage::ScaleF32 { .. } => "scale_f32",
+            Stage::Residual { .. } => "residual",
+            Stage::Dequantize(_) => "dequantize",
+            Stage::BiasF32(_) => "bias_f32",
+            Stage::ClampF32 { .. } => "clamp_f32",
+            Stage::ResidualF32 { .. } => "residual_f32",
+            Stage::Quantize { .. } => "quantize",
+        }
+    }
+
     /// What the stage reads beside its parameters.
     pub(crate) fn residual(&self) -> Option<&Residual<'_>> {
         match self {
@@ -182,6 +201,10 @@ impl<'a> Finish<'a> {
     /// The stages in order, then the store. What the last stage gives has to be what the store takes.
     pub fn new(stages: &'a [Stage<'a>], store: Store<'a>) -> Self {
         Self { stages, store }
+    }
+
+    pub(crate) fn stages(&self) -> &'a [Stage<'a>] {
+        self.stages
     }
 
     pub(crate) fn store(&self) -> &Store<'a> {

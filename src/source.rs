@@ -60,7 +60,15 @@ impl<'a> Factor<'a> {
         }
     }
 
-    fn encoding(&self) -> Encoding {
+    /// Which way the operand's memory runs. None if it is packed.
+    pub(crate) fn order(&self) -> Option<Order> {
+        match &self.item {
+            Item::Operand(operand) => Some(operand.order),
+            Item::Packed(_) => None,
+        }
+    }
+
+    pub(crate) fn encoding(&self) -> Encoding {
         match &self.item {
             Item::Operand(operand) => operand.encoding,
             Item::Packed(packed) => packed.encoding(),

@@ -1,5 +1,6 @@
 //! The mirror of gemmlowp's `EightBitIntGemm`.
 
+use super::verbose::{self, Words};
 use super::{Status, guard, shared::context, size};
 use crate::error::Error;
 use crate::matrix::{Encoding, Offset, Operand, Order, Output, Runs};
@@ -160,8 +161,15 @@ pub unsafe extern "C" fn qgemm_eight_bit_int_gemm_f32(
 /// (A B)ᵀ = Bᵀ Aᵀ: as lines × depth the operands stay what they are and change sides.
 fn multiply(a: (Operand, i32), b: (Operand, i32), transpose_c: i32, finish: &Finish) -> Result<(), Error> {
     let [a, b] = [a, b].map(|(operand, offset)| Factor::new(operand, Offset::Uniform(offset)));
-    let (lhs, rhs) = if transpose_c != 0 { (a, b) } else { (b, a) };
-    crate::gemm(&*context()?, &lhs, &rhs, finish)
+    let (order, lhs, rhs) = if transpose_c != 0 { ("row", a, b) } else { ("col", b, a) };
+    let (function, r#type) = match finish.store() {
+        Store::F32(_) => ("eight_bit_int_gemm_f32", "f32"),
+        _ => ("eight_bit_int_gemm_u8", "u8"),
+    };
+    let stages = finish.stages().iter().map(Stage::name);
+    let words = Words { function, lhs: &a, rhs: &b, result: (r#type, order), stages };
+    let context = context()?;
+    verbose::told(words, &context, || crate::gemm(&context, &lhs, &rhs, finish))
 }
 
 fn check_bit_depth(bit_depth: u32) -> Result<(), Error> {

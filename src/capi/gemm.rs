@@ -5,6 +5,7 @@ use super::matrix::{
     Frame, Major, QGEMM_TYPE_F32, QGEMM_TYPE_S8, QGEMM_TYPE_S16, QGEMM_TYPE_S32, QGEMM_TYPE_U8, RawOperand, RawResult,
 };
 use super::stage::{Gives, RawStage, Stages};
+use super::verbose::{self, Words};
 use super::versioned::{self, Versioned};
 use super::{Failure, Status, Within, guard};
 use crate::error::Error;
@@ -92,7 +93,10 @@ pub unsafe extern "C" fn qgemm_gemm(
             }
             let finish = Finish::new(&stages.stages, store);
             let context = CallContext::new(context)?;
-            crate::gemm::gemm_in(&context, &lhs, &rhs, &finish, options.workspace())?;
+            let workspace = options.workspace();
+            verbose::told(call.words(stages.names()), &context, || {
+                crate::gemm::gemm_in(&context, &lhs, &rhs, &finish, workspace)
+            })?;
             Ok(())
         }
     })
@@ -206,6 +210,18 @@ impl<'a> Call<'a> {
             Major::Row => [self.lhs, self.rhs],
             Major::Col => [self.rhs, self.lhs],
         }
+    }
+
+    fn words<S>(&self, stages: S) -> Words<'_, S> {
+        let r#type = match self.result.r#type {
+            QGEMM_TYPE_U8 => "u8",
+            QGEMM_TYPE_S8 => "s8",
+            QGEMM_TYPE_S16 => "s16",
+            QGEMM_TYPE_F32 => "f32",
+            _ => "s32",
+        };
+        let order = if self.frame.major == Major::Row { "row" } else { "col" };
+        Words { function: "gemm", lhs: &self.lhs, rhs: &self.rhs, result: (r#type, order), stages }
     }
 
     /// # Safety

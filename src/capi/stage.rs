@@ -303,6 +303,16 @@ impl<'a> Stages<'a> {
         Ok(pipeline)
     }
 
+    /// What QGEMM_VERBOSE calls them.
+    pub(super) fn names(&self) -> impl Iterator<Item = &'static str> {
+        let cast = match self.gives {
+            Gives::Narrow(Cast::Saturating) => Some("cast_saturating"),
+            Gives::Narrow(Cast::Truncating) => Some("cast_truncating"),
+            _ => None,
+        };
+        self.stages.iter().map(Stage::name).chain(cast)
+    }
+
     /// # Safety
     /// As for `read`.
     unsafe fn push(&mut self, raw: &RawStage, frame: &Frame) -> Result<(), Error> {

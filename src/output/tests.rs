@@ -280,8 +280,50 @@ fn finished<T: Copy>(
     let finish = Finish::new(stages, store(Output::new(&mut result, (ROWS, COLS), COLS)));
     // SAFETY: the kernel is available, and the result ours.
     unsafe { (kernel.finish)(&finish, &region, &mut acc) }
-    drop(finish);
     result
+}
+
+/// Checks every store of a tile with these sums, somewhere in the result, on every kernel.
+#[expect(clippy::redundant_closure, reason = "a variant's own name is not general enough over lifetimes")]
+fn check(cases: &[Case], rows: Range<usize>, cols: Range<usize>, sums: &[i32]) -> Result<(), TestCaseError> {
+    let mut stages = Vec::new();
+    cases.iter().for_each(|case| case.push(&mut stages));
+    for kernel in Kernel::available().chain(ODD_KERNELS) {
+        let tile =
+            (rows.start..rows.end.min(rows.start + kernel.rows), cols.start..cols.end.min(cols.start + kernel.width));
+        let want = |row: usize, col: usize| {
+            let is_inside = tile.0.contains(&row) && tile.1.contains(&col);
+            is_inside.then(|| {
+                let sum = sums[(row - tile.0.start) * tile.1.len() + col - tile.1.start];
+                cases.iter().fold(sum, |x, case| case.of(x, row, col))
+            })
+        };
+        let places: Vec<_> = (0..ROWS * COLS).map(|i| want(i / COLS, i % COLS)).collect();
+        macro_rules! check {
+            ($canary:expr, $store:expr, $of:expr) => {
+                let got = finished(kernel, &stages, tile.clone(), sums, $canary, $store);
+                let want: Vec<_> = places.iter().map(|x| x.map_or($canary, $of)).collect();
+                let wrong = (0..got.len()).find(|&i| got[i] != want[i]);
+                let wrong = wrong.map(|i| (i / COLS, i % COLS, got[i], want[i]));
+                prop_assert!(wrong.is_none(), "{}: row, column, got, want: {wrong:?}", kernel.name);
+            };
+        }
+        check!(77i32, |out| Store::I32(out), |x| x);
+        check!(77u8, |out| Store::U8(out, Cast::Saturating), |x| x.clamp(0, 255) as u8);
+        check!(77i8, |out| Store::I8(out, Cast::Saturating), |x| x.clamp(-128, 127) as i8);
+        check!(77i16, |out| Store::I16(out, Cast::Saturating), |x| x.clamp(-32768, 32767) as i16);
+        check!(77u8, |out| Store::U8(out, Cast::Truncating), |x| x.rem_euclid(256) as u8);
+        check!(77i8, |out| Store::I8(out, Cast::Truncating), |x| {
+            ((i64::from(x) + 128).rem_euclid(256) - 128) as i8
+        });
+        check!(77i16, |out| Store::I16(out, Cast::Truncating), |x| {
+            ((i64::from(x) + 32768).rem_euclid(65536) - 32768) as i16
+        });
+        stages.push(Stage::Dequantize(Values::Uniform(0.37)));
+        check!(77f32, |out| Store::F32(out), |x| x as f32 * 0.37);
+        stages.pop();
+    }
+    Ok(())
 }
 
 proptest! {
@@ -292,40 +334,6 @@ proptest! {
         (first_row, rows, first_col, cols) in (0usize..5, 1usize..=MAX_ROWS, 0usize..7, 1usize..=MAX_WIDTH),
         sums in vec(number(), MAX_ROWS * MAX_WIDTH),
     ) {
-        let mut stages = Vec::new();
-        cases.iter().for_each(|case| case.push(&mut stages));
-        for kernel in Kernel::available().chain(ODD_KERNELS) {
-            let (rows, cols) = (rows.min(kernel.rows), cols.min(kernel.width));
-            let tile = (first_row..first_row + rows, first_col..first_col + cols);
-            let want = |row: usize, col: usize| {
-                let is_inside = tile.0.contains(&row) && tile.1.contains(&col);
-                is_inside.then(|| {
-                    let sum = sums[(row - first_row) * cols + col - first_col];
-                    cases.iter().fold(sum, |x, case| case.of(x, row, col))
-                })
-            };
-            let places: Vec<_> = (0..ROWS * COLS).map(|i| want(i / COLS, i % COLS)).collect();
-            macro_rules! check {
-                ($canary:expr, $store:expr, $of:expr) => {
-                    let got = finished(kernel, &stages, tile.clone(), &sums, $canary, $store);
-                    let want: Vec<_> = places.iter().map(|x| x.map_or($canary, $of)).collect();
-                    let wrong = (0..got.len()).find(|&i| got[i] != want[i]);
-                    let wrong = wrong.map(|i| (i / COLS, i % COLS, got[i], want[i]));
-                    prop_assert!(wrong.is_none(), "{}: row, column, got, want: {wrong:?}", kernel.name);
-                };
-            }
-            check!(77i32, |out| Store::I32(out), |x| x);
-            check!(77u8, |out| Store::U8(out, Cast::Saturating), |x| x.clamp(0, 255) as u8);
-            check!(77i8, |out| Store::I8(out, Cast::Saturating), |x| x.clamp(-128, 127) as i8);
-            check!(77i16, |out| Store::I16(out, Cast::Saturating), |x| x.clamp(-32768, 32767) as i16);
-            check!(77u8, |out| Store::U8(out, Cast::Truncating), |x| x.rem_euclid(256) as u8);
-            check!(77i8, |out| Store::I8(out, Cast::Truncating), |x| ((i64::from(x) + 128).rem_euclid(256) - 128) as i8);
-            check!(77i16, |out| Store::I16(out, Cast::Truncating), |x| {
-                ((i64::from(x) + 32768).rem_euclid(65536) - 32768) as i16
-            });
-            stages.push(Stage::Dequantize(Values::Uniform(0.37)));
-            check!(77f32, |out| Store::F32(out), |x| x as f32 * 0.37);
-            stages.pop();
-        }
+        check(&cases, first_row..first_row + rows, first_col..first_col + cols, &sums)?;
     }
 }
