@@ -23,8 +23,14 @@ endforeach()
 if(CMAKE_CROSSCOMPILING OR NOT QGEMM_INSTALL)
     return()
 endif()
-foreach(check exports versions components find_package moved_prefix destdir add_subdirectory fetch_content
-        pkg_config_shared pkg_config_static beside_other_rust)
+set(checks exports versions components find_package moved_prefix destdir add_subdirectory fetch_content
+    pkg_config_shared pkg_config_static beside_other_rust)
+set(gemmlowp_headers)
+if(gemmlowp_found)
+    list(APPEND checks relink)
+    set(gemmlowp_headers "${GEMMLOWP_INCLUDE_DIR}")
+endif()
+foreach(check IN LISTS checks)
     add_test(NAME packaging.${check} COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/consumer/check.sh" ${check})
     set_property(TEST packaging.${check} PROPERTY ENVIRONMENT
         "QGEMM_BUILD_DIR=${qgemm_BINARY_DIR}"
@@ -32,6 +38,7 @@ foreach(check exports versions components find_package moved_prefix destdir add_
         "QGEMM_SOURCE_DIR=${qgemm_SOURCE_DIR}/.."
         "QGEMM_CARGO_TARGET_DIR=${QGEMM_CARGO_TARGET_DIR}"
         "QGEMM_LIBDIR=${CMAKE_INSTALL_LIBDIR}"
+        "GEMMLOWP_INCLUDE_DIR=${gemmlowp_headers}"
         "CMAKE=${CMAKE_COMMAND}"
         "CMAKE_GENERATOR=${CMAKE_GENERATOR}"
         "CC=${CMAKE_C_COMPILER}"

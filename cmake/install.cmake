@@ -5,9 +5,10 @@ include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/qgemm")
 
-install(TARGETS qgemm qgemm_gemmlowp EXPORT qgemmTargets
+install(TARGETS qgemm qgemm_gemmlowp qgemm_gemmlowp_abi EXPORT qgemmTargets
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-    COMPONENT qgemm_runtime NAMELINK_COMPONENT qgemm_development)
+    COMPONENT qgemm_runtime NAMELINK_COMPONENT qgemm_development
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT qgemm_development)
 install(TARGETS qgemm_static EXPORT qgemmStaticTargets
     ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT qgemm_development)
 install(DIRECTORY "${root}/include/qgemm"

@@ -54,3 +54,13 @@ target_include_directories(qgemm_gemmlowp INTERFACE
     "$<BUILD_INTERFACE:${root}/include/gemmlowp>"
     "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/qgemm>"
     "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/qgemm/gemmlowp>")
+
+# For objects that are compiled already, with gemmlowp's own header. They need no headers: hence PRIVATE.
+add_library(qgemm_gemmlowp_abi STATIC "${root}/src/capi/gemmlowp_abi.c")
+add_library(qgemm::gemmlowp_abi ALIAS qgemm_gemmlowp_abi)
+set_target_properties(qgemm_gemmlowp_abi PROPERTIES
+    EXPORT_NAME gemmlowp_abi
+    C_STANDARD 99
+    C_STANDARD_REQUIRED ON
+    POSITION_INDEPENDENT_CODE ON)
+target_link_libraries(qgemm_gemmlowp_abi PRIVATE qgemm)

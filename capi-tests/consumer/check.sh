@@ -9,6 +9,7 @@
 #   QGEMM_SOURCE_DIR        the source tree
 #   QGEMM_CARGO_TARGET_DIR  what cargo compiled for that build tree
 #   QGEMM_LIBDIR            where below the prefix libraries are installed
+#   GEMMLOWP_INCLUDE_DIR    gemmlowp's own headers; empty if there are none
 #   CMAKE, CC, CXX          tools; CMAKE_GENERATOR is read by cmake
 set -euo pipefail
 shopt -s inherit_errexit
@@ -30,7 +31,8 @@ installed() {
 
 # Builds and runs the consumer project, with these options.
 consumer() {
-    "$CMAKE" -S "$here" -B "$work/build" -DCMAKE_BUILD_TYPE=Release "$@"
+    "$CMAKE" -S "$here" -B "$work/build" -DCMAKE_BUILD_TYPE=Release \
+        -DGEMMLOWP_INCLUDE_DIR="$GEMMLOWP_INCLUDE_DIR" "$@"
     "$CMAKE" --build "$work/build" --config Release
     (cd "$work/build" && ctest -C Release --output-on-failure)
 }
@@ -154,6 +156,20 @@ beside_other_rust() {
     program "${compile[@]}" -static "$qgemm" "$other" "${system[@]}"
 }
 
+# An object that was compiled for gemmlowp, linked as with gemmlowp but for the libraries' names.
+relink() {
+    installed
+    local lib=$prefix/$QGEMM_LIBDIR
+    local -a instead=("-L$lib" -lqgemm_gemmlowp_abi -lqgemm)
+    "$CXX" -std=c++11 -I"$GEMMLOWP_INCLUDE_DIR" -I"$GEMMLOWP_INCLUDE_DIR/.." -c -o "$work/gemmlowp.o" "$here/gemmlowp.cc"
+    program "$CXX" "$work/gemmlowp.o" "${instead[@]}" -Wl,-rpath,"$lib"
+    readelf -dW "$work/program" | grep -q 'NEEDED.*libqgemm' || fail "the program does not use libqgemm"
+    program "$CXX" -static "$work/gemmlowp.o" "${instead[@]}"
+    # As part of a shared library.
+    "$CXX" -std=c++11 -fPIC -I"$GEMMLOWP_INCLUDE_DIR" -I"$GEMMLOWP_INCLUDE_DIR/.." -Dmain=plugin_main -shared \
+        -Wl,-z,defs -o "$work/plugin.so" "$here/gemmlowp.cc" "${instead[@]}"
+}
+
 # The files' names, and which symbols leave them.
 exports() {
     installed
@@ -176,6 +192,9 @@ exports() {
         fail "the shared library exports (>) other symbols than capi-tests/symbols.txt lists (<)"
     diff "$symbols" <(nm -g --defined-only "$lib/libqgemm.a" | awk 'NF == 3 { print $3 }' | LC_ALL=C sort) ||
         fail "the static library exports (>) other symbols than capi-tests/symbols.txt lists (<)"
+    diff "$QGEMM_SOURCE_DIR/capi-tests/gemmlowp_symbols.txt" \
+        <(nm -g --defined-only "$lib/libqgemm_gemmlowp_abi.a" | awk 'NF == 3 { print $3 }' | LC_ALL=C sort) ||
+        fail "gemmlowp's place is taken by (>) other symbols than capi-tests/gemmlowp_symbols.txt lists (<)"
 }
 
 [[ $# == 1 && $(type -t "$1") == function ]] || fail "usage: check.sh CHECK"
