@@ -391,6 +391,11 @@ static void out_of_memory_for_threads(void) {
     CHECK(multiply_u8(&p) == QGEMM_STATUS_OK);
     CHECK(qgemm_set_max_num_threads(4) == QGEMM_STATUS_OK);
     allow(1 << 20);
+    qgemm_context_options options = QGEMM_CONTEXT_OPTIONS_INIT;
+    options.threads = 4;
+    qgemm_context *context;
+    CHECK(qgemm_context_create(&options, &context) == QGEMM_STATUS_OK);
+    qgemm_context_free(context);
     for (int i = 0; i < 3; i++) {
         memset(c, 0, sizeof c);
         CHECK(multiply_u8(&p) == QGEMM_STATUS_OK && result_is_right_u8(&p));
@@ -440,6 +445,8 @@ static void an_unknown_kernel(void) {
     strcpy(text, qgemm_last_error());
     CHECK(strstr(text, "QGEMM_ISA is \"abacus\", which names no kernel; known are ") == text);
     CHECK(strstr(text, "scalar") != NULL);
+    qgemm_context *context;
+    CHECK(qgemm_context_create(NULL, &context) == QGEMM_STATUS_UNSUPPORTED && strcmp(qgemm_last_error(), text) == 0);
     struct product p = faultless();
     fails(&p, QGEMM_STATUS_UNSUPPORTED, text);
     p.m = -1;

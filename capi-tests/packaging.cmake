@@ -9,11 +9,13 @@ foreach(compiler gcc clang)
     endif()
     foreach(standard c99 c11 c++11 c++20)
         set(source example.c)
+        set(warnings -Wall -Wextra -pedantic -Werror)
         if(standard MATCHES "^c[+]")
             set(source program.cc)
+            list(APPEND warnings -Wzero-as-null-pointer-constant)
         endif()
         add_test(NAME header.${compiler}.${standard}
-            COMMAND "${QGEMM_${compiler}}" -std=${standard} -Wall -Wextra -pedantic -Werror -fsyntax-only
+            COMMAND "${QGEMM_${compiler}}" -std=${standard} ${warnings} -fsyntax-only
                 -I ../../include ${source}
             WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}/consumer")
     endforeach()

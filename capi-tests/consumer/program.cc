@@ -23,6 +23,18 @@ bool Fail(const char* what) {
   return false;
 }
 
+bool MakesAContext() {
+  qgemm_context_options options = QGEMM_CONTEXT_OPTIONS_INIT;
+  options.threads = 2;
+  options.parallel_for = [](void*, std::size_t tasks, qgemm_task task, void* argument) {
+    for (std::size_t i = 0; i < tasks; ++i) task(argument, i);
+  };
+  qgemm_context* context = nullptr;
+  if (qgemm_context_create(&options, &context) != QGEMM_STATUS_OK) return Fail(qgemm_last_error());
+  qgemm_context_free(context);
+  return true;
+}
+
 bool Passes() {
   if (std::strcmp(qgemm_version(), QGEMM_VERSION) != 0) return Fail("library and header are of different versions");
 
@@ -32,6 +44,7 @@ bool Passes() {
   if (qgemm_set_max_num_threads(2) != QGEMM_STATUS_OK) return Fail(qgemm_last_error());
   if (Square(a, &together, kSize) != QGEMM_STATUS_OK) return Fail(qgemm_last_error());
   if (alone != together) return Fail("two threads give other bytes than one");
+  if (!MakesAContext()) return false;
 
   std::string text;
   std::thread([&] {
