@@ -186,14 +186,14 @@ impl Product<'_> {
         }
     }
 
-    /// A tile's accumulators, or those of all tiles of a block's height if they rest between slices.
+    /// A tile's accumulators, or those of all tiles of a block's height if they rest between slices; and as much as two
+    /// tiles to finish them in.
     fn acc_len(&self) -> usize {
-        let Kernel { rows, width, .. } = *self.kernel;
         let tiles = match self.blocks.depth.pieces {
             1 => 1,
-            _ => self.blocks.rows.longest().div_ceil(rows),
+            _ => self.blocks.rows.longest().div_ceil(self.kernel.rows),
         };
-        tiles * rows * width
+        (tiles + 2) * self.kernel.tile_len()
     }
 }
 
@@ -238,12 +238,12 @@ impl Stripe<'_> {
     /// Multiplies all rows by one slice of the panel. After the last slice the tiles are finished.
     fn multiply_slice(&self, slice: usize, acc: &mut [i32]) {
         let Product { kernel, sides: [lhs, rhs], blocks, .. } = self.product;
-        let Kernel { rows: height, width, .. } = **kernel;
+        let (room, acc) = acc.split_at_mut(2 * kernel.tile_len());
         let slices = blocks.depth.pieces;
         let depth = blocks.depth.piece(slice);
         let panel = rhs.panel(self.rhs, self.cols.start, depth.clone());
         // Tiles as equal as can be: the first few are one row longer.
-        let tiles = self.rows.len().div_ceil(height);
+        let tiles = self.rows.len().div_ceil(kernel.rows);
         let (short, longer) = (self.rows.len() / tiles, self.rows.len() % tiles);
         let mut lines: [&[u8]; MAX_ROWS] = [&[]; MAX_ROWS];
         let mut next = self.rows.start;
@@ -260,14 +260,14 @@ impl Stripe<'_> {
                 cols: self.cols.len(),
                 fresh: slice == 0,
             };
-            let resting = if slices == 1 { 0 } else { i * height * width };
-            let acc = &mut acc[resting..][..height * width];
+            let resting = if slices == 1 { 0 } else { i * kernel.tile_len() };
+            let acc = &mut acc[resting..][..kernel.tile_len()];
             // SAFETY: whoever has a kernel has a CPU that runs it.
             unsafe { (kernel.tile)(&tile, acc) }
             if slice + 1 == slices {
                 let region = self.region(rows);
                 // SAFETY: as above, and tiles do not overlap, and each is finished once, by whoever claimed its block.
-                unsafe { (kernel.finish)(self.finish, &region, acc) }
+                unsafe { (kernel.finish)(self.finish, &region, acc, room) }
             }
         }
     }

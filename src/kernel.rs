@@ -164,9 +164,9 @@ macro_rules! kernel {
                 $tile(tile, acc)
             }
             $(#[target_feature(enable = $feature)])*
-            unsafe fn finish(finish: &Finish, region: &Region, acc: &mut [i32]) {
+            unsafe fn finish(finish: &Finish, region: &Region, acc: &mut [i32], room: &mut [i32]) {
                 // SAFETY: this function's own promise.
-                unsafe { output::finish::<$width>(finish, region, acc) }
+                unsafe { output::finish::<$width>(finish, region, acc, room) }
             }
             const { assert!($rows <= kernel::MAX_ROWS && $width <= kernel::MAX_WIDTH) }
             Kernel {

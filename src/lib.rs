@@ -35,5 +35,7 @@ pub use error::Error;
 pub use gemm::gemm;
 pub use kernel::Kernel;
 pub use matrix::{Encoding, Offset, Operand, Order, Output};
-pub use output::{Cast, Element, Finish, QuantizeDown, Residual, Stage, Store, Values};
+pub use output::{
+    Cast, Element, Finish, Logistic, QuantizeDown, Residual, Rounding, Scale, Stage, Store, Tanh, Values,
+};
 pub use source::Factor;

@@ -24,6 +24,7 @@ pub use values::Values;
 
 use crate::fixed_point::rounded;
 use store::each;
+use values::Word;
 
 /// One step of a pipeline. Integer arithmetic wraps around.
 #[derive(Clone, Copy, Debug)]
@@ -136,57 +137,50 @@ impl Stage<'_> {
     }
 
     #[inline(always)]
-    fn apply<const W: usize>(&self, region: &Region, acc: &mut [i32]) {
-        let float = |x: i32| f32::from_bits(x as u32);
-        let bits = |x: f32| x.to_bits() as i32;
+    fn apply<const W: usize>(&self, tile: &mut Tile<W>) {
+        let (float, word) = (f32::from_word, f32::to_word);
         match self {
-            Stage::Bias(bias) => region.each_row::<W>(acc, |row, cols, acc| {
-                bias.lanes(row, cols).apply(acc, i32::wrapping_add);
-            }),
-            Stage::QuantizeDown(stage) => stage.apply::<W>(region, acc),
-            &Stage::Clamp { min, max } => region.each_row::<W>(acc, |_, _, acc| {
-                acc.iter_mut().for_each(|x| *x = (*x).max(min).min(max));
-            }),
-            Stage::Scale(stage) => stage.apply::<W>(region, acc),
-            Stage::Tanh(tanh) => region.each_row::<W>(acc, |_, _, acc| acc.iter_mut().for_each(|x| *x = tanh.of(*x))),
-            Stage::Logistic(logistic) => {
-                region.each_row::<W>(acc, |_, _, acc| acc.iter_mut().for_each(|x| *x = logistic.of(*x)));
-            }
-            &Stage::Residual { residual, zero_point, multiplier, exponent, rounding } => {
-                region.each_row::<W>(acc, |row, cols, acc| {
-                    let mut added = residual.integers(row, cols);
-                    added.iter_mut().for_each(|r| *r = r.wrapping_sub(zero_point));
-                    rounding.scale(&mut added[..acc.len()], multiplier, exponent);
-                    acc.iter_mut().zip(&added).for_each(|(x, r)| *x = x.wrapping_add(*r));
-                });
-            }
-            &Stage::ScaleF32 { scale, offset_after } => region.each_row::<W>(acc, |row, cols, acc| {
-                scale.lanes(row, cols).apply(acc, |x, scale| rounded(x as f32 * scale).wrapping_add(offset_after));
-            }),
-            Stage::Dequantize(scale) => region.each_row::<W>(acc, |row, cols, acc| {
-                scale.lanes(row, cols).apply(acc, |x, scale| bits(x as f32 * scale));
-            }),
-            Stage::BiasF32(bias) => region.each_row::<W>(acc, |row, cols, acc| {
-                bias.lanes(row, cols).apply(acc, |x, bias| bits(float(x) + bias));
-            }),
-            &Stage::ClampF32 { min, max } => region.each_row::<W>(acc, |_, _, acc| {
-                // Not `f32::max`: which zero is the greater differs between instruction sets.
-                let confined = |x: f32| if x < min { min } else { x };
-                let confined = |x: f32| if confined(x) > max { max } else { confined(x) };
-                acc.iter_mut().for_each(|x| *x = bits(confined(float(*x))));
-            }),
-            Stage::ResidualF32 { residual, zero_point, scale } => region.each_row::<W>(acc, |row, cols, acc| {
-                let added = residual.integers(row, cols);
-                if residual.element() == Element::F32 {
-                    acc.iter_mut().zip(&added).for_each(|(x, &r)| *x = bits(float(*x) + float(r) * scale));
-                } else {
-                    let real = |r: i32| r.wrapping_sub(*zero_point) as f32 * scale;
-                    acc.iter_mut().zip(&added).for_each(|(x, &r)| *x = bits(float(*x) + real(r)));
+            Stage::Bias(bias) => bias.apply(tile, i32::wrapping_add),
+            Stage::QuantizeDown(stage) => stage.apply(tile),
+            Stage::Scale(stage) => stage.apply(tile),
+            &Stage::Clamp { min, max } => tile.each(|x| x.max(min).min(max)),
+            Stage::Tanh(tanh) => {
+                for x in tile.acc.as_flattened_mut() {
+                    *x = tanh.of(*x);
                 }
-            }),
-            &Stage::Quantize { scale, zero_point } => region.each_row::<W>(acc, |row, cols, acc| {
-                scale.lanes(row, cols).apply(acc, |x, scale| rounded(float(x) * scale).wrapping_add(zero_point));
-            }),
+            }
+            Stage::Logistic(logistic) => {
+                for x in tile.acc.as_flattened_mut() {
+                    *x = logistic.of(*x);
+                }
+            }
+            &Stage::Residual { ref residual, zero_point, multiplier, exponent, rounding } => {
+                let added = tile.read(residual);
+                added.iter_mut().for_each(|r| *r = r.wrapping_sub(zero_point));
+                rounding.scale(added, multiplier, exponent);
+                tile.each_with_read(i32::wrapping_add);
+            }
+            &Stage::ScaleF32 { scale, offset_after } => {
+                scale.apply(tile, |x, scale| rounded(x as f32 * scale).wrapping_add(offset_after));
+            }
+            Stage::Dequantize(scale) => scale.apply(tile, |x, scale| word(x as f32 * scale)),
+            Stage::BiasF32(bias) => bias.apply(tile, |x, bias| word(float(x) + bias)),
+            &Stage::ClampF32 { min, max } => {
+                // Not `f32::max`: which zero is the greater differs between instruction sets.
+                let least = |x: f32| if x < min { min } else { x };
+                let most = |x: f32| if x > max { max } else { x };
+                tile.each(|x| word(most(least(float(x)))));
+            }
+            &Stage::ResidualF32 { ref residual, zero_point, scale } => {
+                let added = tile.read(residual);
+                if residual.element() != Element::F32 {
+                    added.iter_mut().for_each(|r| *r = word(r.wrapping_sub(zero_point) as f32));
+                }
+                tile.each_with_read(|x, r| word(float(x) + float(r) * scale));
+            }
+            &Stage::Quantize { scale, zero_point } => {
+                scale.apply(tile, |x, scale| rounded(float(x) * scale).wrapping_add(zero_point));
+            }
         }
     }
 }
@@ -225,13 +219,38 @@ pub(crate) struct Region<'a> {
     pub col_offsets: LineOffsets<'a>,
 }
 
-impl Region<'_> {
-    /// Calls `of` with each row, the columns, and the row's accumulators.
+/// A tile on its way through the stages.
+struct Tile<'t, const W: usize> {
+    region: &'t Region<'t>,
+    /// The rows of the region; what lies beyond its columns is anything.
+    acc: &'t mut [[i32; W]],
+    /// As many words each, for the parameters of a stage.
+    room: [&'t mut [[i32; W]]; 2],
+}
+
+impl<const W: usize> Tile<'_, W> {
+    /// Turns each accumulator into `of` it.
     #[inline(always)]
-    fn each_row<const W: usize>(&self, acc: &mut [i32], mut of: impl FnMut(usize, &Range<usize>, &mut [i32])) {
-        let lanes = self.cols.len();
-        for (acc, row) in acc.as_chunks_mut::<W>().0.iter_mut().zip(self.rows.clone()) {
-            of(row, &self.cols, &mut acc[..lanes]);
+    fn each(&mut self, of: impl Fn(i32) -> i32) {
+        self.acc.as_flattened_mut().iter_mut().for_each(|x| *x = of(*x));
+    }
+
+    /// A residual's elements, as integers or the bits of floats, one for each accumulator.
+    #[inline(always)]
+    fn read(&mut self, residual: &Residual) -> &mut [i32] {
+        let [room, _] = &mut self.room;
+        for (to, row) in room.iter_mut().zip(self.region.rows.clone()) {
+            residual.read(row, self.region.cols.clone(), to);
+        }
+        room[..self.acc.len()].as_flattened_mut()
+    }
+
+    /// Turns each accumulator into `of` it and what was read.
+    #[inline(always)]
+    fn each_with_read(&mut self, of: impl Fn(i32, i32) -> i32) {
+        let [room, _] = &self.room;
+        for (x, r) in self.acc.as_flattened_mut().iter_mut().zip(room.as_flattened()) {
+            *x = of(*x, *r);
         }
     }
 }
@@ -263,32 +282,39 @@ impl LineOffsets<'_> {
     }
 }
 
-/// Turns a tile of accumulators, `width` to a row, into a part of the result.
+/// Turns a tile of accumulators, `width` to a row, into a part of the result. It works in `room`, of twice the size.
 ///
 /// # Safety
 /// The CPU has the features that the function was compiled for. Nobody else uses this part of the result.
-pub(crate) type FinishFn = unsafe fn(finish: &Finish, region: &Region, acc: &mut [i32]);
+pub(crate) type FinishFn = unsafe fn(finish: &Finish, region: &Region, acc: &mut [i32], room: &mut [i32]);
 
 /// # Safety
 /// Nobody else uses this part of the result.
 #[inline(always)]
-pub(crate) unsafe fn finish<const W: usize>(finish: &Finish, region: &Region, acc: &mut [i32]) {
-    add_offsets::<W>(region, acc);
+pub(crate) unsafe fn finish<const W: usize>(finish: &Finish, region: &Region, acc: &mut [i32], room: &mut [i32]) {
+    let rows = region.rows.len();
+    let acc = &mut acc.as_chunks_mut::<W>().0[..rows];
+    add_offsets(region, acc);
     if let ([Stage::QuantizeDown(stage)], Store::U8(out, Cast::Saturating)) = (finish.stages, &finish.store)
         && let Some(of) = stage.uniform()
     {
         // EightBitIntGemm's pipeline, in one go.
         // SAFETY: this function's own promise.
-        return unsafe { each::<W, _>(out, region, acc, |x| of(x).clamp(0, 255) as u8) };
+        return unsafe { each(out, region, acc, |x| of(x).clamp(0, 255) as u8) };
     }
-    finish.stages.iter().for_each(|stage| stage.apply::<W>(region, acc));
+    let (p, q) = room.as_chunks_mut::<W>().0.split_at_mut(rows);
+    let mut tile = Tile { region, acc, room: [p, q] };
+    // No large closures here or in what is called: they would be compiled once, without the kernel's instructions.
+    for stage in finish.stages {
+        stage.apply(&mut tile);
+    }
     // SAFETY: this function's own promise.
-    unsafe { finish.store.write::<W>(region, acc) }
+    unsafe { finish.store.write(region, tile.acc) }
 }
 
 /// Turns Σ l·r into Σ (l + a)(r + b) = Σ l·r + b·(Σ l + depth·a) + a·Σ r.
 #[inline(always)]
-fn add_offsets<const W: usize>(region: &Region, acc: &mut [i32]) {
+fn add_offsets<const W: usize>(region: &Region, acc: &mut [[i32; W]]) {
     let uniform = (region.row_offsets.uniform(), region.col_offsets.uniform());
     if uniform == (Some(0), Some(0)) {
         return;
@@ -297,7 +323,7 @@ fn add_offsets<const W: usize>(region: &Region, acc: &mut [i32]) {
     if let Some(sums) = region.col_sums.first_chunk() {
         col_sums = *sums;
     }
-    let rows = acc.as_chunks_mut::<W>().0.iter_mut().zip(region.rows.clone()).enumerate();
+    let rows = acc.iter_mut().zip(region.rows.clone()).enumerate();
     let row_sum = |i: usize, a: i32| {
         let sum = region.row_sums.get(i).copied().unwrap_or(0);
         sum.wrapping_add(a.wrapping_mul(region.depth as i32))

@@ -24,6 +24,11 @@ pub(crate) struct Room {
 }
 
 impl Kernel {
+    /// Accumulators of a tile.
+    pub(crate) fn tile_len(&self) -> usize {
+        self.rows * self.width
+    }
+
     /// A depth in whole groups.
     pub(crate) fn pad(&self, depth: usize) -> usize {
         self.groups.pad(depth)

@@ -1,6 +1,6 @@
 //! gemmlowp's oldest way down to 8 bits: an integer multiplier and a shift.
 
-use super::{Region, Values};
+use super::{Tile, Values};
 use crate::fixed_point::rounding_divide_by_pot;
 
 /// `(x + offset) · multiplier / 2^shift`, rounded to nearest, ties away from zero.
@@ -29,11 +29,9 @@ impl QuantizeDown<'_> {
     }
 
     #[inline(always)]
-    pub(super) fn apply<const W: usize>(&self, region: &Region, acc: &mut [i32]) {
-        region.each_row::<W>(acc, |row, cols, acc| {
-            self.offset.lanes(row, cols).apply(acc, i32::wrapping_add);
-            self.multiplier.lanes(row, cols).apply_both(&self.shift.lanes(row, cols), acc, down);
-        });
+    pub(super) fn apply<const W: usize>(&self, tile: &mut Tile<W>) {
+        self.offset.apply(tile, i32::wrapping_add);
+        self.multiplier.apply_both(&self.shift, tile, down);
     }
 }
 

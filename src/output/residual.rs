@@ -1,6 +1,5 @@
 //! Adding another quantized tensor of the result's shape: the shortcut of a residual network.
 
-use crate::kernel::MAX_WIDTH;
 use crate::matrix::{Runs, extent};
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -85,36 +84,34 @@ impl Residual<'_> {
         }
     }
 
-    /// The integers of a stretch of a row.
+    /// Reads a stretch of a row, as integers or the bits of floats.
     #[inline(always)]
-    pub(super) fn integers(&self, row: usize, cols: &Range<usize>) -> [i32; MAX_WIDTH] {
-        let mut numbers = [0; MAX_WIDTH];
+    pub(super) fn read(&self, row: usize, cols: Range<usize>, to: &mut [i32]) {
         // SAFETY: the element says what lies there, for each.
         unsafe {
             match self.element {
-                Element::U8 => self.read::<u8>(row, cols, &mut numbers, i32::from),
-                Element::I8 => self.read::<i8>(row, cols, &mut numbers, i32::from),
-                Element::I16 => self.read::<i16>(row, cols, &mut numbers, i32::from),
-                Element::I32 | Element::F32 => self.read::<i32>(row, cols, &mut numbers, |x| x),
+                Element::U8 => self.read_as::<u8>(row, cols, to, i32::from),
+                Element::I8 => self.read_as::<i8>(row, cols, to, i32::from),
+                Element::I16 => self.read_as::<i16>(row, cols, to, i32::from),
+                Element::I32 | Element::F32 => self.read_as::<i32>(row, cols, to, |x| x),
             }
         }
-        numbers
     }
 
     /// # Safety
     /// The elements are of type `T`.
     #[inline(always)]
-    unsafe fn read<T: Copy>(&self, row: usize, cols: &Range<usize>, to: &mut [i32], of: impl Fn(T) -> i32) {
+    unsafe fn read_as<T: Copy>(&self, row: usize, cols: Range<usize>, to: &mut [i32], of: impl Fn(T) -> i32) {
         assert!(row < self.shape.0 && cols.end <= self.shape.1);
         let from = self.data.cast::<T>().wrapping_add(row * self.steps.0);
         let to = &mut to[..cols.len()];
         if self.steps.1 == 1 {
-            for (to, col) in to.iter_mut().zip(cols.clone()) {
+            for (to, col) in to.iter_mut().zip(cols) {
                 // SAFETY: within the shape, so readable by the promise made to `from_raw`.
                 *to = of(unsafe { from.wrapping_add(col).read() });
             }
         } else {
-            for (to, col) in to.iter_mut().zip(cols.clone()) {
+            for (to, col) in to.iter_mut().zip(cols) {
                 // SAFETY: as above.
                 *to = of(unsafe { from.wrapping_add(col * self.steps.1).read() });
             }

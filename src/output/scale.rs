@@ -3,7 +3,7 @@
 //! The number is `multiplier · 2^(exponent - 31)`; most are below 1, with an exponent of at most 0. Where a loop knows
 //! that all of its exponents are, it says so by `exponent.min(0)`, and the compiler drops what only others need.
 
-use super::{Region, Values};
+use super::{Tile, Values};
 use crate::fixed_point::{
     rounding_divide_by_pot, rounding_shift_right_up, saturating_rounding_doubling_high_mul, saturating_shift_left,
 };
@@ -37,27 +37,23 @@ pub struct Scale<'a> {
 
 impl Scale<'_> {
     #[inline(always)]
-    pub(super) fn apply<const W: usize>(&self, region: &Region, acc: &mut [i32]) {
+    pub(super) fn apply<const W: usize>(&self, tile: &mut Tile<W>) {
         match self.rounding {
-            Rounding::Twice => self.apply_as::<W>(region, acc, scaled_twice),
-            Rounding::TwiceUp => self.apply_as::<W>(region, acc, scaled_twice_up),
-            Rounding::Once => self.apply_as::<W>(region, acc, scaled_once),
+            Rounding::Twice => self.apply_as(tile, scaled_twice),
+            Rounding::TwiceUp => self.apply_as(tile, scaled_twice_up),
+            Rounding::Once => self.apply_as(tile, scaled_once),
         }
     }
 
     #[inline(always)]
-    fn apply_as<const W: usize>(&self, region: &Region, acc: &mut [i32], scaled: impl Fn(i32, i32, i32) -> i32) {
+    fn apply_as<const W: usize>(&self, tile: &mut Tile<W>, scaled: impl Fn(i32, i32, i32) -> i32) {
         let Self { multiplier, exponent, offset_after, .. } = self;
         // Most exponents are at most 0, and then nothing is shifted to the left.
-        let is_left = exponent.all().iter().any(|&exponent| exponent > 0);
-        region.each_row::<W>(acc, |row, cols, acc| {
-            let (multiplier, exponent) = (multiplier.lanes(row, cols), exponent.lanes(row, cols));
-            if is_left {
-                multiplier.apply_both(&exponent, acc, |x, m, e| scaled(x, m, e).wrapping_add(*offset_after));
-            } else {
-                multiplier.apply_both(&exponent, acc, |x, m, e| scaled(x, m, e.min(0)).wrapping_add(*offset_after));
-            }
-        });
+        if exponent.all().iter().any(|&exponent| exponent > 0) {
+            multiplier.apply_both(exponent, tile, |x, m, e| scaled(x, m, e).wrapping_add(*offset_after));
+        } else {
+            multiplier.apply_both(exponent, tile, |x, m, e| scaled(x, m, e.min(0)).wrapping_add(*offset_after));
+        }
     }
 }
 

@@ -61,19 +61,19 @@ impl Store<'_> {
     /// # Safety
     /// Nobody else uses this part of the result.
     #[inline(always)]
-    pub(super) unsafe fn write<const W: usize>(&self, region: &Region, acc: &[i32]) {
+    pub(super) unsafe fn write<const W: usize>(&self, region: &Region, acc: &[[i32; W]]) {
         use Cast::*;
         // SAFETY: this function's own promise, for each.
         unsafe {
             match self {
-                Store::I32(out) => each::<W, _>(out, region, acc, |x| x),
-                Store::U8(out, Saturating) => each::<W, _>(out, region, acc, |x| x.clamp(0, 255) as u8),
-                Store::U8(out, Truncating) => each::<W, _>(out, region, acc, |x| x as u8),
-                Store::I8(out, Saturating) => each::<W, _>(out, region, acc, |x| x.clamp(-128, 127) as i8),
-                Store::I8(out, Truncating) => each::<W, _>(out, region, acc, |x| x as i8),
-                Store::I16(out, Saturating) => each::<W, _>(out, region, acc, |x| x.clamp(-32768, 32767) as i16),
-                Store::I16(out, Truncating) => each::<W, _>(out, region, acc, |x| x as i16),
-                Store::F32(out) => each::<W, _>(out, region, acc, |x| f32::from_bits(x as u32)),
+                Store::I32(out) => each(out, region, acc, |x| x),
+                Store::U8(out, Saturating) => each(out, region, acc, |x| x.clamp(0, 255) as u8),
+                Store::U8(out, Truncating) => each(out, region, acc, |x| x as u8),
+                Store::I8(out, Saturating) => each(out, region, acc, |x| x.clamp(-128, 127) as i8),
+                Store::I8(out, Truncating) => each(out, region, acc, |x| x as i8),
+                Store::I16(out, Saturating) => each(out, region, acc, |x| x.clamp(-32768, 32767) as i16),
+                Store::I16(out, Truncating) => each(out, region, acc, |x| x as i16),
+                Store::F32(out) => each(out, region, acc, |x| f32::from_bits(x as u32)),
             }
         }
     }
@@ -85,10 +85,15 @@ impl Store<'_> {
 /// # Safety
 /// Nobody else uses this part of the result.
 #[inline(always)]
-pub(super) unsafe fn each<const W: usize, T>(out: &Output<T>, region: &Region, acc: &[i32], of: impl Fn(i32) -> T) {
+pub(super) unsafe fn each<const W: usize, T>(
+    out: &Output<T>,
+    region: &Region,
+    acc: &[[i32; W]],
+    of: impl Fn(i32) -> T,
+) {
     // SAFETY: this function's own promise.
     let rows = unsafe { out.block(region.rows.clone(), region.cols.clone()) };
-    for (to, acc) in rows.zip(acc.as_chunks::<W>().0) {
+    for (to, acc) in rows.zip(acc) {
         to.iter_mut().zip(acc).for_each(|(to, &x)| *to = of(x));
     }
 }

@@ -1,8 +1,7 @@
 //! Parameters of stages: one for all results, or one for each row or column.
 
-use crate::kernel::MAX_WIDTH;
+use super::Tile;
 use crate::matrix::{Runs, bytes_of};
-use std::ops::Range;
 
 /// A parameter of a stage.
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +12,36 @@ pub enum Values<'a, T> {
     PerRow(&'a [T]),
     /// One for each column of the result.
     PerCol(&'a [T]),
+}
+
+/// What lies in 32 bits.
+pub(crate) trait Word: Copy {
+    fn from_word(word: i32) -> Self;
+    fn to_word(self) -> i32;
+}
+
+impl Word for i32 {
+    #[inline(always)]
+    fn from_word(word: i32) -> Self {
+        word
+    }
+
+    #[inline(always)]
+    fn to_word(self) -> i32 {
+        self
+    }
+}
+
+impl Word for f32 {
+    #[inline(always)]
+    fn from_word(word: i32) -> Self {
+        f32::from_bits(word as u32)
+    }
+
+    #[inline(always)]
+    fn to_word(self) -> i32 {
+        self.to_bits() as i32
+    }
 }
 
 impl<'a, T: Copy> Values<'a, T> {
@@ -31,59 +60,60 @@ impl<'a, T: Copy> Values<'a, T> {
             Values::PerRow(values) | Values::PerCol(values) => Some(bytes_of(values)),
         }
     }
+}
 
-    /// The parameters of the columns `cols` of a row.
+impl<T: Word> Values<'_, T> {
+    /// Turns each accumulator into `of` it and its parameter.
     #[inline(always)]
-    pub(super) fn lanes(&self, row: usize, cols: &Range<usize>) -> Lanes<'a, T> {
-        match *self {
-            Values::Uniform(x) => Lanes::Same(x),
-            Values::PerRow(values) => Lanes::Same(values[row]),
-            Values::PerCol(values) => Lanes::Each(&values[cols.clone()]),
+    pub(super) fn apply<const W: usize>(&self, tile: &mut Tile<W>, of: impl Fn(i32, T) -> i32) {
+        if let Values::Uniform(p) = *self {
+            return tile.acc.as_flattened_mut().iter_mut().for_each(|x| *x = of(*x, p));
+        }
+        self.spread(tile, 0);
+        let [p, _] = &tile.room;
+        for (x, p) in tile.acc.as_flattened_mut().iter_mut().zip(p.as_flattened()) {
+            *x = of(*x, T::from_word(*p));
         }
     }
-}
 
-/// A parameter along a row.
-#[derive(Clone, Copy)]
-pub(super) enum Lanes<'a, T> {
-    Same(T),
-    Each(&'a [T]),
-}
-
-impl<T: Copy> Lanes<'_, T> {
-    /// One value for each of `len` lanes.
+    /// Turns each accumulator into `of` it and its two parameters.
     #[inline(always)]
-    fn spread<'b>(&'b self, room: &'b mut [T; MAX_WIDTH], len: usize) -> &'b [T] {
-        match self {
-            Lanes::Each(values) => values,
-            Lanes::Same(x) => {
-                room[..len].fill(*x);
-                &room[..len]
+    pub(super) fn apply_both<const W: usize, U: Word>(
+        &self,
+        other: &Values<U>,
+        tile: &mut Tile<W>,
+        of: impl Fn(i32, T, U) -> i32,
+    ) {
+        if let (&Values::Uniform(p), &Values::Uniform(q)) = (self, other) {
+            return tile.acc.as_flattened_mut().iter_mut().for_each(|x| *x = of(*x, p, q));
+        }
+        self.spread(tile, 0);
+        other.spread(tile, 1);
+        let [p, q] = &tile.room;
+        let parameters = p.as_flattened().iter().zip(q.as_flattened());
+        for (x, (p, q)) in tile.acc.as_flattened_mut().iter_mut().zip(parameters) {
+            *x = of(*x, T::from_word(*p), U::from_word(*q));
+        }
+    }
+
+    /// Gives each accumulator its parameter, in one of the tile's rooms. One long loop over words with a word each is
+    /// worth that: loops over single rows would cost as much in their beginnings and ends.
+    #[inline(always)]
+    fn spread<const W: usize>(&self, tile: &mut Tile<W>, room: usize) {
+        let room = &mut tile.room[room][..tile.acc.len()];
+        match *self {
+            Values::Uniform(x) => room.as_flattened_mut().fill(x.to_word()),
+            Values::PerRow(values) => {
+                let values = &values[tile.region.rows.clone()];
+                room.iter_mut().zip(values).for_each(|(row, x)| *row = [x.to_word(); W]);
+            }
+            Values::PerCol(values) => {
+                let values = &values[tile.region.cols.clone()];
+                // Beyond the columns anything will do.
+                let mut row = [0; W];
+                row.iter_mut().zip(values).for_each(|(to, x)| *to = x.to_word());
+                room.fill(row);
             }
         }
-    }
-
-    /// `of` each accumulator and its parameter. A loop over slices becomes vectors; one over arrays is unrolled first, and
-    /// then seldom does.
-    #[inline(always)]
-    pub(super) fn apply(&self, acc: &mut [i32], of: impl Fn(i32, T) -> i32) {
-        match *self {
-            Lanes::Same(p) => acc.iter_mut().for_each(|x| *x = of(*x, p)),
-            Lanes::Each(p) => acc.iter_mut().zip(p).for_each(|(x, &p)| *x = of(*x, p)),
-        }
-    }
-
-    /// `of` each accumulator and its two parameters.
-    #[inline(always)]
-    pub(super) fn apply_both<U: Copy + Default>(&self, other: &Lanes<U>, acc: &mut [i32], of: impl Fn(i32, T, U) -> i32)
-    where
-        T: Default,
-    {
-        if let (&Lanes::Same(p), &Lanes::Same(q)) = (self, other) {
-            return acc.iter_mut().for_each(|x| *x = of(*x, p, q));
-        }
-        let (mut room_p, mut room_q) = ([T::default(); MAX_WIDTH], [U::default(); MAX_WIDTH]);
-        let (p, q) = (self.spread(&mut room_p, acc.len()), other.spread(&mut room_q, acc.len()));
-        acc.iter_mut().zip(p.iter().zip(q)).for_each(|(x, (&p, &q))| *x = of(*x, p, q));
     }
 }
