@@ -3,7 +3,12 @@
 use crate::matrix::{Output, Runs};
 use std::ops::Range;
 
+#[cfg_attr(not(test), expect(dead_code, reason = "the stage to come"))]
+mod logistic;
 mod quantize_down;
+pub(crate) mod scale;
+#[cfg_attr(not(test), expect(dead_code, reason = "the stage to come"))]
+mod tanh;
 
 pub use quantize_down::QuantizeDown;
 
