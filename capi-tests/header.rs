@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// The files of src/capi/, in the order in which the header has them.
-const NOUNS: [&str; 4] = ["version", "status", "eight_bit_int_gemm", "context"];
+const NOUNS: [&str; 5] = ["version", "status", "eight_bit_int_gemm", "quantize", "context"];
 
 const HEADER: &str = "include/qgemm/qgemm.h";
 

@@ -4,11 +4,13 @@
 
 mod context;
 mod eight_bit_int_gemm;
+mod quantize;
 mod status;
 mod version;
 
 pub use context::*;
 pub use eight_bit_int_gemm::*;
+pub use quantize::*;
 pub use status::*;
 pub use version::*;
 

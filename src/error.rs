@@ -3,10 +3,15 @@
 use std::fmt;
 
 /// Why a call did nothing. Its text names the argument and says what was expected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Error {
     /// A pointer is null though its matrix has elements.
     Null {
+        /// The argument's name.
+        argument: &'static str,
+    },
+    /// A pointer is null where a result would be written.
+    NullResult {
         /// The argument's name.
         argument: &'static str,
     },
@@ -55,6 +60,22 @@ pub enum Error {
         /// The argument's name.
         argument: &'static str,
     },
+    /// A number is out of its range.
+    Parameter {
+        /// The argument's name.
+        argument: &'static str,
+        /// What was passed.
+        value: f64,
+        /// What it has to be, in words that follow "must be".
+        expected: &'static str,
+    },
+    /// An option has no such value.
+    Option {
+        /// The argument's name.
+        argument: &'static str,
+        /// What was passed.
+        value: u32,
+    },
     /// The result would be written over an input.
     Overlap {
         /// The output's name.
@@ -87,6 +108,9 @@ impl fmt::Display for Error {
             Error::Null { argument } => {
                 write!(f, "{argument} is null, but its matrix has elements")
             }
+            Error::NullResult { argument } => {
+                write!(f, "{argument} is null, but a result is to be written there")
+            }
             Error::Alignment { argument, unit } => {
                 write!(f, "{argument} is not aligned: its address must be a multiple of {unit}")
             }
@@ -108,6 +132,12 @@ impl fmt::Display for Error {
             Error::TooLarge { argument } => {
                 write!(f, "{argument} reaches beyond the address space with these sizes and this stride")
             }
+            Error::Parameter { argument, value, expected } => {
+                write!(f, "{argument} is {}, but must be {expected}", Number(value))
+            }
+            Error::Option { argument, value } => {
+                write!(f, "{argument} is {value}, which is none of its values")
+            }
             Error::Overlap { output, input } => {
                 write!(f, "{output} overlaps {input}, which is still to be read")
             }
@@ -124,6 +154,16 @@ impl fmt::Display for Error {
             }
             Error::Internal => write!(f, "libqgemm has a defect: please report this call"),
         }
+    }
+}
+
+/// Writes very great and very small numbers with an exponent.
+struct Number(f64);
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let has_many_digits = self.0 != 0.0 && self.0.is_finite() && !(1e-5..1e15).contains(&self.0.abs());
+        if has_many_digits { write!(f, "{:e}", self.0) } else { write!(f, "{}", self.0) }
     }
 }
 

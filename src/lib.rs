@@ -22,6 +22,7 @@ mod matrix;
 mod output;
 mod pack;
 mod pool;
+mod quantize;
 #[cfg(test)]
 mod reference;
 
@@ -31,4 +32,6 @@ pub use error::Error;
 pub use gemm::gemm;
 pub use kernel::Kernel;
 pub use matrix::{Encoding, Operand, Order, Output};
+pub use output::scale::Rounding;
 pub use output::{Finish, QuantizeDown, Stage, Store};
+pub use quantize::{Derivation, Multiplier, Quantization};

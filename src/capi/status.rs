@@ -13,7 +13,7 @@ use std::fmt::Write;
 pub enum Status {
     /** The result is complete. */
     Ok = 0,
-    /** A pointer is null though its matrix has elements. */
+    /** A pointer is null though its matrix has elements, or a result is to be written there. */
     NullPointer = 1,
     /** A dimension is negative. */
     Shape = 2,
@@ -37,18 +37,24 @@ pub enum Status {
     Threads = 15,
     /** A pointer is not aligned as its elements have to be. */
     Alignment = 16,
+    /** A parameter is out of its range. */
+    Parameter = 18,
+    /** An option has no such value. */
+    Option = 22,
 }
 
 impl From<Error> for Status {
     fn from(error: Error) -> Self {
         match error {
-            Error::Null { .. } => Status::NullPointer,
+            Error::Null { .. } | Error::NullResult { .. } => Status::NullPointer,
             Error::Alignment { .. } => Status::Alignment,
             Error::Size { .. } => Status::Shape,
             Error::Stride { .. } => Status::Stride,
             Error::Shift { .. } => Status::ShiftRange,
             Error::BitDepth { .. } => Status::BitDepth,
             Error::Threads { .. } => Status::Threads,
+            Error::Parameter { .. } => Status::Parameter,
+            Error::Option { .. } => Status::Option,
             Error::TooLarge { .. } => Status::TooLarge,
             Error::Overlap { .. } => Status::Overlap,
             Error::OutOfMemory { .. } => Status::OutOfMemory,
@@ -64,7 +70,7 @@ impl From<Error> for Status {
 pub extern "C" fn qgemm_status_message(status: i32) -> *const c_char {
     let message: &CStr = match status {
         0 => c"success",
-        1 => c"a pointer is null though its matrix has elements",
+        1 => c"a pointer is null that must not be",
         2 => c"a dimension is negative",
         3 => c"a stride is shorter than a line",
         6 => c"a shift is outside 0 to 31",
@@ -76,6 +82,8 @@ pub extern "C" fn qgemm_status_message(status: i32) -> *const c_char {
         14 => c"the result overlaps an input",
         15 => c"a number of threads is negative",
         16 => c"a pointer is not aligned",
+        18 => c"a parameter is out of its range",
+        22 => c"an option has no such value",
         _ => c"unknown status",
     };
     message.as_ptr()
