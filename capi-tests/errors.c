@@ -289,7 +289,7 @@ static void status_messages(void) {
                          QGEMM_STATUS_STRIDE,      QGEMM_STATUS_SHIFT_RANGE,  QGEMM_STATUS_TOO_LARGE,
                          QGEMM_STATUS_OUT_OF_MEMORY, QGEMM_STATUS_UNSUPPORTED, QGEMM_STATUS_INTERNAL,
                          QGEMM_STATUS_BIT_DEPTH,   QGEMM_STATUS_OVERLAP,      QGEMM_STATUS_THREADS,
-                         QGEMM_STATUS_ALIGNMENT};
+                         QGEMM_STATUS_ALIGNMENT,   QGEMM_STATUS_PARAMETER,    QGEMM_STATUS_OPTION};
     const int count = sizeof known / sizeof *known;
     const char *unknown = qgemm_status_message(-1);
     for (int i = 0; i < count; i++)
