@@ -290,7 +290,9 @@ static void status_messages(void) {
                          QGEMM_STATUS_OUT_OF_MEMORY, QGEMM_STATUS_UNSUPPORTED, QGEMM_STATUS_INTERNAL,
                          QGEMM_STATUS_BIT_DEPTH,   QGEMM_STATUS_OVERLAP,      QGEMM_STATUS_THREADS,
                          QGEMM_STATUS_ALIGNMENT,   QGEMM_STATUS_STRUCT_SIZE,  QGEMM_STATUS_WORKSPACE,
-                         QGEMM_STATUS_OPTION};
+                         QGEMM_STATUS_OPTION,      QGEMM_STATUS_TYPE,         QGEMM_STATUS_STAGE_ORDER,
+                         QGEMM_STATUS_VECTOR_LENGTH, QGEMM_STATUS_OVERFLOW,   QGEMM_STATUS_PARAMETER,
+                         QGEMM_STATUS_PACKED_DAMAGED, QGEMM_STATUS_PACKED_LAYOUT};
     const int count = sizeof known / sizeof *known;
     const char *unknown = qgemm_status_message(-1);
     for (int i = 0; i < count; i++)

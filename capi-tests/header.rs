@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// The files of src/capi/, in the order in which the header has them.
-const NOUNS: [&str; 11] = [
+const NOUNS: [&str; 12] = [
     "version",
     "verbose",
     "status",
     "matrix",
     "stage",
     "gemm",
+    "quantize",
     "packed",
     "context",
     "shared",

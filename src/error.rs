@@ -277,7 +277,7 @@ impl fmt::Display for Error {
                 write!(f, "packed was packed as the other side, {side}")
             }
             Error::Parameter { argument, value, expected } => {
-                write!(f, "{argument} is {value}, but must be {expected}")
+                write!(f, "{argument} is {}, but must be {expected}", Number(value))
             }
             Error::Reserved { argument } => write!(f, "{argument} is reserved and must be 0"),
             Error::Overflow { bound } => {
@@ -304,6 +304,16 @@ impl fmt::Display for Error {
             Error::PackedLayout { why } => write!(f, "bytes hold an operand {why}"),
             Error::Internal => write!(f, "libqgemm has a defect: please report this call"),
         }
+    }
+}
+
+/// Writes very great and very small numbers with an exponent.
+struct Number(f64);
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let has_many_digits = self.0 != 0.0 && self.0.is_finite() && !(1e-5..1e15).contains(&self.0.abs());
+        if has_many_digits { write!(f, "{:e}", self.0) } else { write!(f, "{}", self.0) }
     }
 }
 

@@ -23,6 +23,7 @@ mod output;
 mod pack;
 mod packed;
 mod prepare;
+mod quantize;
 #[cfg(test)]
 mod reference;
 mod scratch;
@@ -38,4 +39,5 @@ pub use matrix::{Encoding, Offset, Operand, Order, Output};
 pub use output::{
     Cast, Element, Finish, Logistic, QuantizeDown, Residual, Rounding, Scale, Stage, Store, Tanh, Values,
 };
+pub use quantize::{Derivation, Multiplier, Quantization};
 pub use source::Factor;

@@ -374,7 +374,7 @@ unsafe fn stage<'a>(raw: &RawStage, frame: &Frame) -> Result<Stage<'a>, Error> {
                     multiplier: frame.integers("u.scale.multiplier", &u.scale.multiplier)?,
                     exponent,
                     offset_after: u.scale.offset_after,
-                    rounding: rounding("u.scale.rounding", u.scale.rounding)?,
+                    rounding: checked_rounding("u.scale.rounding", u.scale.rounding)?,
                 })
             }
             QGEMM_STAGE_CLAMP => Stage::Clamp { min: u.clamp.min, max: u.clamp.max },
@@ -408,7 +408,7 @@ unsafe fn stage<'a>(raw: &RawStage, frame: &Frame) -> Result<Stage<'a>, Error> {
                     zero_point: raw.zero_point,
                     multiplier: raw.multiplier,
                     exponent: raw.exponent,
-                    rounding: rounding("u.residual.rounding", raw.rounding)?,
+                    rounding: checked_rounding("u.residual.rounding", raw.rounding)?,
                 }
             }
             QGEMM_STAGE_DEQUANTIZE => Stage::Dequantize(frame.floats("u.dequantize.scale", &u.dequantize.scale)?),
@@ -447,14 +447,14 @@ unsafe fn stage<'a>(raw: &RawStage, frame: &Frame) -> Result<Stage<'a>, Error> {
     }
 }
 
-fn check_exponent(argument: &'static str, value: i32) -> Result<(), Error> {
+pub(super) fn check_exponent(argument: &'static str, value: i32) -> Result<(), Error> {
     match value {
         -31..=30 => Ok(()),
         _ => Err(Error::Exponent { argument, value: value.into() }),
     }
 }
 
-fn rounding(argument: &'static str, value: u32) -> Result<Rounding, Error> {
+pub(super) fn checked_rounding(argument: &'static str, value: u32) -> Result<Rounding, Error> {
     match value {
         QGEMM_ROUND_TWICE => Ok(Rounding::Twice),
         QGEMM_ROUND_TWICE_UP => Ok(Rounding::TwiceUp),

@@ -20,8 +20,7 @@ const ONE: i32 = i32::MAX;
 /// | -2²⁸ | 3 | -1635510876 | |
 /// | -2³¹ | 3 | -2147483164 | tanh(-8) · 2³¹ = -2147483164.7 |
 ///
-/// Off by at most 308 · 2⁻³¹, and not quite monotone: where exp passes from one quarter to the next it may fall by
-/// 12 · 2⁻³¹.
+/// Off by at most 320 · 2⁻³¹, and not quite monotone: from one number to the next it may fall by 16 · 2⁻³¹.
 #[inline(always)]
 pub(crate) fn tanh<const INTEGER_BITS: u32>(a: i32) -> i32 {
     // (1 - e) / (1 + e) with e = exp(-2 |a|): doubling moves the point.
@@ -40,7 +39,7 @@ pub(crate) fn tanh<const INTEGER_BITS: u32>(a: i32) -> i32 {
 /// | 2²⁸ | 3 | 1569936226 | logistic(1) · 2³¹ = 1569936343.3 |
 /// | -2²⁸ | 3 | 577547421 | |
 ///
-/// Off by at most 154 · 2⁻³¹, and may fall by 6 · 2⁻³¹.
+/// Off by at most 160 · 2⁻³¹, and may fall by 8 · 2⁻³¹.
 #[inline(always)]
 pub(crate) fn logistic<const INTEGER_BITS: u32>(a: i32) -> i32 {
     let exp = exp_on_negative_values(minus_magnitude(a), INTEGER_BITS);
@@ -152,15 +151,14 @@ mod tests {
         check::<28>(0xcd769cb0028c6a39, 0xc77189c5af706a39);
     }
 
-    /// The greatest error, in units of 2⁻³¹, and the furthest fall from one number to the next.
+    /// The greatest error, and the furthest fall from one number to the next, in units of 2⁻³¹.
     fn faults(of: impl Fn(i32) -> i32, defined: impl Fn(f64) -> f64, integer_bits: u32) -> (f64, i32) {
         let one = f64::from(1u32 << (31 - integer_bits));
-        let (mut error, mut fall, mut before) = (0f64, 0, None);
-        for a in sweep(1021).chain([i32::MAX]) {
+        let (mut error, mut fall) = (0f64, 0);
+        for a in sweep(1021) {
             let found = of(a);
             error = error.max((f64::from(found) - defined(f64::from(a) / one) * 2f64.powi(31)).abs());
-            fall = fall.max(before.map_or(0, |before: i32| before.saturating_sub(found)));
-            before = Some(found);
+            fall = fall.max(of(a - 1) - found);
         }
         (error, fall)
     }
@@ -169,7 +167,7 @@ mod tests {
     fn tanh_is_near_the_real_one() {
         fn check<const INTEGER_BITS: u32>() {
             let (error, fall) = faults(tanh::<INTEGER_BITS>, f64::tanh, INTEGER_BITS);
-            assert!(error <= 308.0 && fall <= 12, "{INTEGER_BITS} integer bits: {error}, {fall}");
+            assert!(error <= 320.0 && fall <= 16, "{INTEGER_BITS} integer bits: {error}, {fall}");
         }
         check::<0>();
         check::<3>();
@@ -182,7 +180,7 @@ mod tests {
         fn check<const INTEGER_BITS: u32>() {
             let defined = |a: f64| 1.0 / (1.0 + (-a).exp());
             let (error, fall) = faults(logistic::<INTEGER_BITS>, defined, INTEGER_BITS);
-            assert!(error <= 154.0 && fall <= 6, "{INTEGER_BITS} integer bits: {error}, {fall}");
+            assert!(error <= 160.0 && fall <= 8, "{INTEGER_BITS} integer bits: {error}, {fall}");
         }
         check::<0>();
         check::<3>();

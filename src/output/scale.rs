@@ -9,6 +9,13 @@ use crate::fixed_point::{
 };
 
 /// How a scaled number is rounded to an integer. Each rounds to nearest; they differ in ties, and in what is a tie.
+///
+/// | x | multiplier | exponent | exact | `Twice` | `TwiceUp` | `Once` |
+/// | --- | --- | --- | --- | --- | --- | --- |
+/// | 5 | 2³⁰ | -1 | 1.25 | 2 | 2 | 1 |
+/// | -6 | 2³⁰ | -1 | -1.5 | -2 | -1 | -1 |
+/// | 22 | 1518500250 | -5 | 0.486 | 1 | 1 | 0 |
+/// | 2³⁰ | 2³⁰ | 2 | 2³¹ | 2³⁰ | 2³⁰ | 2³¹ - 1 |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounding {
     /// After the product, ties up; and after a shift to the right, ties away from zero: gemmlowp, TFLite's reference.
@@ -95,6 +102,9 @@ pub(crate) fn scaled_twice_up(x: i32, multiplier: i32, exponent: i32) -> i32 {
 }
 
 /// `x · multiplier · 2^(exponent - 31)` by [`Rounding::Once`], saturated at the end; `exponent` is -31 to 30.
+///
+/// Tried where no exponent is positive: a biased sum, so that a logical shift will do, and a check of 32 bits. 14 instead
+/// of 23 instructions for 8 numbers under AVX2, but 15 instead of 12 for 16 under AVX-512, which does all that by itself.
 #[inline(always)]
 pub(crate) fn scaled_once(x: i32, multiplier: i32, exponent: i32) -> i32 {
     // |product| ≤ 2⁶² and half ≤ 2⁶¹: the sum fits.
@@ -114,4 +124,68 @@ fn product(x: i32, multiplier: i32, exponent: i32) -> i32 {
 #[inline(always)]
 fn right(exponent: i32) -> u32 {
     -exponent.min(0) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reference::{nearest_away, nearest_up, saturated};
+    use proptest::prelude::*;
+
+    const ALL: [Rounding; 3] = [Rounding::Twice, Rounding::TwiceUp, Rounding::Once];
+
+    fn defined(rounding: Rounding, x: i32, multiplier: i32, exponent: i32) -> i32 {
+        let (x, multiplier) = (i128::from(x), i128::from(multiplier));
+        if rounding == Rounding::Once {
+            return saturated(nearest_up(x * multiplier, (31 - exponent) as u32));
+        }
+        let shifted = saturated(x << exponent.max(0));
+        let product = i128::from(saturated(nearest_up(i128::from(shifted) * multiplier, 31)));
+        let divided = if rounding == Rounding::Twice { nearest_away } else { nearest_up };
+        saturated(divided(product, (-exponent).max(0) as u32))
+    }
+
+    fn agree(x: i32, multiplier: i32, exponent: i32) {
+        for rounding in ALL {
+            let found = rounding.scaled(x, multiplier, exponent);
+            let defined = defined(rounding, x, multiplier, exponent);
+            assert_eq!(found, defined, "{rounding:?}: {x} * {multiplier} * 2^({exponent} - 31)");
+        }
+    }
+
+    #[test]
+    fn the_table_of_examples_is_true() {
+        let all = |x, multiplier, exponent| ALL.map(|rounding| rounding.scaled(x, multiplier, exponent));
+        assert_eq!(all(5, 1 << 30, -1), [2, 2, 1]);
+        assert_eq!(all(-6, 1 << 30, -1), [-2, -1, -1]);
+        assert_eq!(all(22, 1518500250, -5), [1, 1, 0]);
+        assert_eq!(all(1 << 30, 1 << 30, 2), [1 << 30, 1 << 30, i32::MAX]);
+    }
+
+    #[test]
+    fn every_rounding_is_as_defined_at_ties_and_extremes() {
+        let powers = [0, 1, 2, 3, 7, 15, 16, 28, 29, 30, 31].map(|e| (1i64 << e) as i32);
+        let around = |x: i32| [-1, 0, 1].map(|step| x.wrapping_add(step));
+        let odd: Vec<i32> = powers.into_iter().flat_map(|x| [x, x.wrapping_mul(-3)]).flat_map(around).collect();
+        for exponent in -31..=30 {
+            for &x in &odd {
+                odd.iter().for_each(|&multiplier| agree(x, multiplier, exponent));
+            }
+        }
+    }
+
+    #[test]
+    fn every_rounding_is_as_defined_for_all_small_sums() {
+        for (multiplier, exponent) in [(1 << 30, 0), (1 << 30, -7), (1518500250, -5), (i32::MAX, 3), (0x5555_5555, -12)]
+        {
+            (-1 << 15..1 << 15).for_each(|x| agree(x, multiplier, exponent));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_rounding_is_as_defined(x: i32, bits in 0u32..32, multiplier: i32, exponent in -31..=30) {
+            agree(x >> bits, multiplier, exponent);
+        }
+    }
 }

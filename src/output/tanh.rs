@@ -121,10 +121,10 @@ mod tests {
         for (zero, amplitude) in [(0, 1), (0, 0), (-7, 0), (1 << 20, 1000), (7, (1 << 28) - 1), (-8, (1 << 28) - 1)] {
             let stage = Tanh::new(zero, amplitude).expect("both fit");
             let (below, above) = (zero - 8 * amplitude, zero + 8 * amplitude);
-            for x in [i32::MIN, i32::MIN + 1, below.saturating_sub(1), below] {
+            for x in [i32::MIN, below.saturating_sub(1), below] {
                 assert_eq!(stage.of(x), zero - amplitude, "{x}");
             }
-            for x in [above, above.saturating_add(1), i32::MAX - 1, i32::MAX] {
+            for x in [above, above.saturating_add(1), i32::MAX] {
                 assert_eq!(stage.of(x), zero + amplitude, "{x}");
             }
             assert_eq!(stage.of(zero), zero);

@@ -15,8 +15,10 @@ pub enum Values<'a, T> {
 }
 
 /// What lies in 32 bits.
-pub(crate) trait Word: Copy {
+pub trait Word: Copy {
+    /// Its bits, as they lie there.
     fn from_word(word: i32) -> Self;
+    /// The same, the other way round.
     fn to_word(self) -> i32;
 }
 
