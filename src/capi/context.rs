@@ -161,7 +161,7 @@ impl Deref for CallContext<'_> {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::{Encoding, Finish, Operand, Order, Output, Store};
