@@ -160,7 +160,7 @@ impl Deref for CallContext<'_> {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::{Encoding, Factor, Finish, Offset, Operand, Order, Output, Store};

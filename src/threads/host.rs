@@ -66,5 +66,5 @@ unsafe extern "C" fn work(argument: *mut c_void, _index: usize) {
     unsafe { &*argument.cast_const().cast::<Job>() }.work();
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests;

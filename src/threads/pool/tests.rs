@@ -54,7 +54,7 @@ fn a_helper_that_lingers_takes_every_job_and_leaves_with_the_pool() {
 #[test]
 fn a_helper_that_does_not_linger_is_woken_for_every_job() {
     let pool = Pool::lingering(2, Duration::ZERO);
-    (0..10_000).for_each(|_| run_in_pairs(&pool));
+    (0..1000).for_each(|_| run_in_pairs(&pool));
 }
 
 #[test]
