@@ -206,6 +206,27 @@
  */
 #define QGEMM_CHECK_OVERFLOW 1
 
+/**
+ * Derivation of a multiplier: (double)lhs_scale * (double)rhs_scale / (double)result_scale, below 2 to the 30. As TFLite
+ * and TFLite Micro, for each channel.
+ */
+#define QGEMM_DERIVE_TFLITE 0
+
+/**
+ * Derivation of a multiplier: (double)(lhs_scale * rhs_scale) / (double)result_scale, the product in float, below 2 to
+ * the 30. As TFLite's older kernels, for whole tensors of unsigned bytes.
+ */
+#define QGEMM_DERIVE_TFLITE_LEGACY 1
+
+/** Derivation of a multiplier: lhs_scale * rhs_scale / result_scale in float, from 2 to the -32 to below 256. As XNNPACK. */
+#define QGEMM_DERIVE_XNNPACK 2
+
+/**
+ * Derivation of a multiplier: lhs_scale * rhs_scale / result_scale in float, from 2 to the -32 to below 1. As QNNPACK, and
+ * the example in gemmlowp's documentation.
+ */
+#define QGEMM_DERIVE_QNNPACK 3
+
 /** Side of a product: the left-hand matrix. */
 #define QGEMM_LHS 1
 
@@ -762,6 +783,125 @@ qgemm_status qgemm_gemm_workspace_size(const struct qgemm_context *context,
                                        const struct qgemm_operand *rhs,
                                        const struct qgemm_result *result,
                                        size_t *size);
+
+/**
+ * Turns a real multiplier into integers: real = multiplier * 2^(exponent - 31), rounded to nearest, ties up.
+ *
+ * As TFLite's QuantizeMultiplier. The multiplier is 2^30 to 2^31 - 1 and the exponent -31 to 30; for what rounds to less
+ * than 2^-32 both are 0.
+ *
+ * @param real        at least 0, and less than 2^30 - 1/4, from where on it rounds to 2^30
+ * @param multiplier  the result
+ * @param exponent    the result
+ * @return QGEMM_STATUS_OK, or why nothing was written: PARAMETER (real is NaN or out of its range), NULL_POINTER
+ *
+ * @pre multiplier and exponent may be written to.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_quantize_multiplier(double real,
+                                       int32_t *multiplier,
+                                       int32_t *exponent);
+
+/**
+ * Turns a real multiplier below 1 into integers: real = multiplier / 2^31 / 2^right_shift, rounded to nearest, ties up.
+ *
+ * As QuantizeMultiplierSmallerThanOne of gemmlowp's documentation. The multiplier is 2^30 to 2^31 - 1 and the shift 0 to
+ * 31; for what rounds to less than 2^-32 both are 0, though gemmlowp shifts on. What rounds to 1 becomes
+ * (2^31 - 1) / 2^31, though gemmlowp asserts that there is no such thing.
+ *
+ * @param real         above 0 and below 1
+ * @param multiplier   the result
+ * @param right_shift  the result: minus the exponent that qgemm_quantize_multiplier() gives
+ * @return QGEMM_STATUS_OK, or why nothing was written: PARAMETER (real is NaN or out of its range), NULL_POINTER
+ *
+ * @pre multiplier and right_shift may be written to.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_quantize_multiplier_smaller_than_one(double real,
+                                                        int32_t *multiplier,
+                                                        int32_t *right_shift);
+
+/**
+ * Computes lhs_scale * rhs_scale / result_scale, which brings the sums of a product to the scale of its result, and turns
+ * it into integers as qgemm_quantize_multiplier() does.
+ *
+ * Frameworks differ in how they compute it, and so in the last bits of their results; the derivation says whose way to
+ * take. With QGEMM_DERIVE_XNNPACK and QGEMM_DERIVE_QNNPACK the integers are exactly the float.
+ *
+ * @param derivation    QGEMM_DERIVE_TFLITE, QGEMM_DERIVE_TFLITE_LEGACY, QGEMM_DERIVE_XNNPACK or QGEMM_DERIVE_QNNPACK
+ * @param lhs_scale     what 1 stands for in the left-hand matrix; above 0 and finite
+ * @param rhs_scale     what 1 stands for in the right-hand matrix, or in this channel of it; above 0 and finite
+ * @param result_scale  what 1 stands for in the result; above 0 and finite
+ * @param multiplier    a result, or NULL if it is not wanted
+ * @param exponent      a result, or NULL if it is not wanted
+ * @param scale         the multiplier as a float, rounded to nearest; or NULL if it is not wanted
+ * @return QGEMM_STATUS_OK, or why nothing was written: OPTION (an unknown derivation), PARAMETER (a scale, or what comes
+ *         of them, is out of its range)
+ *
+ * @pre multiplier, exponent and scale may be written to, unless they are null.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_multiplier_from_scales(uint32_t derivation,
+                                          float lhs_scale,
+                                          float rhs_scale,
+                                          float result_scale,
+                                          int32_t *multiplier,
+                                          int32_t *exponent,
+                                          float *scale);
+
+/**
+ * Chooses scale and zero point, so that the integers from qmin to qmax stand for the real numbers from min to max.
+ *
+ * As ChooseQuantizationParams of gemmlowp's documentation, for any qmin and qmax. Where 0 is not between min and max,
+ * the range is widened to include it; and it is shifted by at most half a scale so that an integer stands for 0 exactly:
+ *
+ *     scale      = (max - min) / (qmax - qmin)
+ *     zero_point = round(qmin - min / scale), ties away from zero, confined to qmin..qmax
+ *
+ * A number x is then quantized as round(x / scale) + zero_point, confined to qmin..qmax. If min and max are both 0, the
+ * scale is 1 and the zero point the integer nearest to 0. A scale is never less than FLT_MIN.
+ *
+ * @param min         the least real number; finite
+ * @param max         the greatest; finite, and at least min
+ * @param qmin        the least integer: 0 for uint8_t, -128 or -127 for int8_t
+ * @param qmax        the greatest, and greater than qmin: 255 for uint8_t, 127 for int8_t
+ * @param scale       the result, in float arithmetic
+ * @param zero_point  the result
+ * @return QGEMM_STATUS_OK, or why nothing was written: PARAMETER (also if max - min is more than a float holds),
+ *         NULL_POINTER
+ *
+ * @pre scale and zero_point may be written to.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_choose_quantization(float min,
+                                       float max,
+                                       int32_t qmin,
+                                       int32_t qmax,
+                                       float *scale,
+                                       int32_t *zero_point);
+
+/**
+ * Scales one number as a product's stage does every sum: x * multiplier * 2^(exponent - 31), rounded and saturated.
+ *
+ * With QGEMM_ROUND_ONCE that is (x * multiplier + 2^(30 - exponent)) >> (31 - exponent), in 64 bits, confined to int32_t
+ * at the end. With the others x * 2^exponent is confined to int32_t first, where exponent is positive; then comes
+ * (that * multiplier + 2^30) >> 31, and then, where exponent is negative, the division by 2^-exponent.
+ *
+ * @param x           the number
+ * @param multiplier  any; what qgemm_quantize_multiplier() gives is 0 or at least 2^30
+ * @param exponent    -31 to 30
+ * @param rounding    QGEMM_ROUND_TWICE, QGEMM_ROUND_TWICE_UP or QGEMM_ROUND_ONCE
+ * @param result      the result
+ * @return QGEMM_STATUS_OK, or why nothing was written: SHIFT_RANGE (exponent), OPTION (rounding), NULL_POINTER
+ *
+ * @pre result may be written to.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_scale_s32(int32_t x,
+                             int32_t multiplier,
+                             int32_t exponent,
+                             uint32_t rounding,
+                             int32_t *result);
 
 /**
  * How much memory a packed operand takes: for callers who bring their own, and to know before.
