@@ -370,12 +370,9 @@ unsafe fn stage<'a>(raw: &RawStage, frame: &Frame) -> Result<Stage<'a>, Error> {
             QGEMM_STAGE_SCALE => {
                 let exponent = frame.integers("u.scale.exponent", &u.scale.exponent)?;
                 exponent.all().iter().try_for_each(|&x| check_exponent("u.scale.exponent", x))?;
-                Stage::Scale(Scale {
-                    multiplier: frame.integers("u.scale.multiplier", &u.scale.multiplier)?,
-                    exponent,
-                    offset_after: u.scale.offset_after,
-                    rounding: checked_rounding("u.scale.rounding", u.scale.rounding)?,
-                })
+                let multiplier = frame.integers("u.scale.multiplier", &u.scale.multiplier)?;
+                let rounding = checked_rounding("u.scale.rounding", u.scale.rounding)?;
+                Stage::Scale(Scale::new(multiplier, exponent, u.scale.offset_after, rounding))
             }
             QGEMM_STAGE_CLAMP => Stage::Clamp { min: u.clamp.min, max: u.clamp.max },
             QGEMM_STAGE_TANH => Stage::Tanh(Tanh::new(u.tanh.zero, u.tanh.amplitude).ok_or(Error::Parameter {

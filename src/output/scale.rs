@@ -32,17 +32,21 @@ pub enum Rounding {
 /// `OutputStageQuantizeDownInt32ByFixedPoint`.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale<'a> {
-    /// What is multiplied by, over 2³¹.
-    pub multiplier: Values<'a, i32>,
-    /// The power of two that goes with it: -31 to 30.
-    pub exponent: Values<'a, i32>,
-    /// Added at last.
-    pub offset_after: i32,
-    /// How the product is rounded.
-    pub rounding: Rounding,
+    pub(crate) multiplier: Values<'a, i32>,
+    pub(crate) exponent: Values<'a, i32>,
+    offset_after: i32,
+    rounding: Rounding,
+    /// Whether anything is shifted to the left. Most exponents are at most 0.
+    is_left: bool,
 }
 
-impl Scale<'_> {
+impl<'a> Scale<'a> {
+    /// Every exponent is -31 to 30.
+    pub fn new(multiplier: Values<'a, i32>, exponent: Values<'a, i32>, offset_after: i32, rounding: Rounding) -> Self {
+        let is_left = exponent.all().iter().any(|&exponent| exponent > 0);
+        Self { multiplier, exponent, offset_after, rounding, is_left }
+    }
+
     #[inline(always)]
     pub(super) fn apply<const W: usize>(&self, tile: &mut Tile<W>) {
         match self.rounding {
@@ -54,9 +58,8 @@ impl Scale<'_> {
 
     #[inline(always)]
     fn apply_as<const W: usize>(&self, tile: &mut Tile<W>, scaled: impl Fn(i32, i32, i32) -> i32) {
-        let Self { multiplier, exponent, offset_after, .. } = self;
-        // Most exponents are at most 0, and then nothing is shifted to the left.
-        if exponent.all().iter().any(|&exponent| exponent > 0) {
+        let Self { multiplier, exponent, offset_after, is_left, .. } = self;
+        if *is_left {
             multiplier.apply_both(exponent, tile, |x, m, e| scaled(x, m, e).wrapping_add(*offset_after));
         } else {
             multiplier.apply_both(exponent, tile, |x, m, e| scaled(x, m, e.min(0)).wrapping_add(*offset_after));

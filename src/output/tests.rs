@@ -166,7 +166,7 @@ impl Case {
             }),
             &Case::Scale(ref multiplier, ref exponent, offset_after, rounding) => {
                 let (multiplier, exponent) = (multiplier.values(), exponent.values());
-                Stage::Scale(Scale { multiplier, exponent, offset_after, rounding })
+                Stage::Scale(Scale::new(multiplier, exponent, offset_after, rounding))
             }
             &Case::Clamp(min, max) => Stage::Clamp { min, max },
             &Case::Tanh(zero, amplitude) => Stage::Tanh(Tanh::new(zero, amplitude).unwrap()),
