@@ -3,8 +3,10 @@
  * libqgemm: fast products of quantized matrices, exact to the bit.
  *
  * A quantized matrix has bytes for elements; the byte x stands for the number scale * (x - zero_point). libqgemm sums
- * products of such bytes exactly, modulo 2 to the 32, and then scales the sums down to bytes again, or to floats. The
- * results are those of gemmlowp's EightBitIntGemm, byte for byte, on every processor and for any number of threads.
+ * products of such bytes exactly, modulo 2 to the 32, and passes the sums through any stages, down to bytes again or to
+ * floats: qgemm_gemm(). Results are the same, byte for byte, on every processor and for any number of threads, and those
+ * of gemmlowp wherever gemmlowp has such stages. qgemm_eight_bit_int_gemm_u8() is for those who come from its
+ * EightBitIntGemm.
  *
  * A whole program, which prints "29 32" and "70 77":
  *
@@ -15,10 +17,19 @@
  * int main(void)
  * {
  *     const uint8_t a[] = {11, 12, 13, 14, 15, 16};  // 2 x 3, row-major, zero point 10
- *     const uint8_t b[] = {7, 8, 9, 10, 11, 12};     // 3 x 2, row-major, zero point 0
+ *     const int8_t b[] = {7, 8, 9, 10, 11, 12};      // 3 x 2, row-major, zero point 0
  *     uint8_t c[4];                                  // 2 x 2, row-major: (a - 10) * b / 2
- *     qgemm_status status = qgemm_eight_bit_int_gemm_u8(1, 1, 1, 2, 2, 3, a, -10, 3, b, 0, 2,
- *                                                       c, 0, 1, 1, 2, QGEMM_A8B8);
+ *
+ *     qgemm_operand lhs = QGEMM_OPERAND_INIT, rhs = QGEMM_OPERAND_INIT;
+ *     lhs.data = a, lhs.rows = 2, lhs.cols = 3, lhs.type = QGEMM_TYPE_U8, lhs.offset.value = -10;
+ *     rhs.data = b, rhs.rows = 3, rhs.cols = 2, rhs.type = QGEMM_TYPE_S8;
+ *     qgemm_result result = QGEMM_RESULT_INIT;
+ *     result.data = c, result.rows = 2, result.cols = 2, result.type = QGEMM_TYPE_U8;
+ *     const qgemm_stage stages[] = {
+ *         {.kind = QGEMM_STAGE_SCALE, .u.scale.multiplier.value = 1 << 30},  // 2^30 / 2^31 is 1/2
+ *         {.kind = QGEMM_STAGE_CAST_SATURATING},
+ *     };
+ *     qgemm_status status = qgemm_gemm(NULL, &lhs, &rhs, &result, stages, 2, NULL);
  *     if (status != QGEMM_STATUS_OK)
  *         return fprintf(stderr, "%s: %s\n", qgemm_status_message(status), qgemm_last_error()), 1;
  *     printf("%d %d\n%d %d\n", c[0], c[1], c[2], c[3]);
@@ -30,13 +41,16 @@
  *
  * or, in CMake, find_package(qgemm) and link to qgemm::qgemm, or to qgemm::static for the static library.
  *
- * **Sizes** are m, n and k: a is m x k, b is k x n, and c = a * b is m x n. Each may be 0.
+ * **Sizes** are m, n and k: lhs is m x k, rhs is k x n, and the result is m x n. Each may be 0.
  *
  * **Storage.** A matrix is row-major (the elements of a row are contiguous) or column-major (those of a column are).
- * **Strides** (lda, ldb, ldc) count elements, not bytes: from the start of one row to the start of the next, or of one
+ * **Strides** count elements, not bytes: from the start of one row to the start of the next, or of one
  * column to the next. They may be longer than a row or column; what lies in the gaps is neither read nor written.
  *
  * **Offsets** are added to elements. For a matrix with a zero point pass its negative: -128 for zero point 128.
+ *
+ * **Structs** that begin with struct_size may grow in later versions. Begin with their QGEMM_..._INIT, or set all to zero
+ * and struct_size to the sizeof; what an older program does not know counts as zero.
  *
  * **Errors.** A function that can fail returns a qgemm_status. Arguments are checked before any memory is touched, so a
  * call that fails leaves its result as it was (QGEMM_STATUS_INTERNAL excepted). qgemm_status_message() says in a few
@@ -46,7 +60,8 @@
  * **Threads.** Every function may be called by any thread at any time, also by several at once. A product runs on the
  * thread that calls it, and on no other unless qgemm_set_max_num_threads() or the call's context allows more.
  *
- * **Environment.** QGEMM_ISA names a kernel to use in place of the best: see qgemm_kernel_name().
+ * **Environment.** QGEMM_ISA names a kernel to use in place of the best: see qgemm_kernel_name(). QGEMM_VERBOSE=1 prints a
+ * line of CSV to stdout for each product: function, kernel, threads that it may use, sizes, types and orders, stages, time.
  *
  * SPDX-License-Identifier: MIT OR Apache-2.0
  */
