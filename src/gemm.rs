@@ -75,6 +75,10 @@ struct Product<'a> {
     depth: usize,
     blocks: Blocks,
     threads: usize,
+    /// All of a side, if nothing is to be prepared.
+    ready: [Option<Prepared<'a>>; 2],
+    /// What each worker needs to prepare the lines of one block.
+    desk: [Room; 2],
 }
 
 const LHS: usize = 0;
@@ -92,14 +96,22 @@ impl<'a> Product<'a> {
         let kernel = context.kernel;
         let sides = Source::pair(kernel, lhs, rhs);
         let blocks = Blocks::new(kernel, shape, sides[RHS].order(), threads, Caches::get());
-        Self { context, kernel, sides, depth: shape.depth, blocks, threads }
+        let ready = sides.each_ref().map(Source::ready);
+        let mut product =
+            Self { context, kernel, sides, depth: shape.depth, blocks, threads, ready, desk: Default::default() };
+        for side in [LHS, RHS] {
+            if product.ready[side].is_none() && !product.is_shared(side) {
+                product.desk[side] = product.sides[side].room(product.cut(side).longest());
+            }
+        }
+        product
     }
 
     /// A side that several blocks share is prepared first, by all threads together. Of the other side, whoever
     /// multiplies a block prepares its lines just before.
     fn run(&self, finish: &Finish, scratch: &mut [u8]) {
         let mut carver = Carver::new(scratch);
-        let whole = [LHS, RHS].map(|side| match self.sides[side].ready() {
+        let whole = [LHS, RHS].map(|side| match self.ready[side] {
             None if self.is_shared(side) => Some(self.prepare_together(side, &mut carver)),
             ready => ready,
         });
@@ -110,7 +122,7 @@ impl<'a> Product<'a> {
             let desk = desks.lock().unwrap_or_else(PoisonError::into_inner).next();
             let mut carver = Carver::new(desk.expect("a desk for each worker"));
             let acc = carver.ints(self.acc_len());
-            let mut own = [LHS, RHS].map(|side| Space::carve(&mut carver, self.room_on_desk(side)));
+            let mut own = self.desk.map(|room| Space::carve(&mut carver, room));
             loop {
                 let block = next.fetch_add(1, Relaxed);
                 if block >= self.blocks.count() {
@@ -166,7 +178,7 @@ impl<'a> Product<'a> {
 /// Scratch memory: first the sides that are shared, then a desk for each worker.
 impl Product<'_> {
     fn scratch_len(&self) -> usize {
-        let shared = [LHS, RHS].map(|side| match self.is_shared(side) && self.sides[side].ready().is_none() {
+        let shared = [LHS, RHS].map(|side| match self.is_shared(side) && self.ready[side].is_none() {
             true => Space::len(self.sides[side].room(self.cut(side).len)),
             false => 0,
         });
@@ -174,16 +186,8 @@ impl Product<'_> {
     }
 
     fn desk_len(&self) -> usize {
-        let own = [LHS, RHS].map(|side| Space::len(self.room_on_desk(side)));
+        let own = self.desk.map(Space::len);
         own[LHS] + own[RHS] + Carver::cost(self.acc_len() * size_of::<i32>())
-    }
-
-    /// What a worker needs to prepare the lines of one block.
-    fn room_on_desk(&self, side: usize) -> Room {
-        match self.is_shared(side) || self.sides[side].ready().is_some() {
-            true => Room::default(),
-            false => self.sides[side].room(self.cut(side).longest()),
-        }
     }
 
     /// A tile's accumulators, or those of all tiles of a block's height if they rest between slices; and as much as two
