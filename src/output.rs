@@ -136,6 +136,11 @@ impl Stage<'_> {
         runs.into_iter().flatten()
     }
 
+    /// Where all that lies that the stage reads.
+    pub(crate) fn reads(&self) -> impl Iterator<Item = Runs> {
+        self.parameters().chain(self.residual().map(Residual::runs))
+    }
+
     #[inline(always)]
     fn apply<const W: usize>(&self, tile: &mut Tile<W>) {
         let (float, word) = (f32::from_word, f32::to_word);

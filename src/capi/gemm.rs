@@ -9,6 +9,7 @@ use super::verbose::{self, Words};
 use super::versioned::{self, Versioned};
 use super::{Failure, Status, Within, guard};
 use crate::error::Error;
+use crate::matrix::{Runs, bytes_of};
 use crate::output::{Finish, Stage, Store};
 use crate::packed::Side;
 use crate::source::Factor;
@@ -61,7 +62,10 @@ unsafe impl Versioned for GemmOptions {
 /// @param stages       stage_count stages; may be NULL if there are none
 /// @param stage_count  how many, any number
 /// @param options      NULL for none
-/// @return QGEMM_STATUS_OK, or why nothing was written; details in qgemm_last_error()
+/// @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER, ALIGNMENT, STRUCT_SIZE, OPTION (what is not known or
+///         reserved), SHAPE (negative, or not that of the other matrices), STRIDE, TYPE, TOO_LARGE, VECTOR_LENGTH,
+///         STAGE_ORDER, SHIFT_RANGE, PARAMETER, OVERLAP, PACKED_LAYOUT (packed as the other side), OVERFLOW (if asked for),
+///         WORKSPACE (too small), OUT_OF_MEMORY, UNSUPPORTED (QGEMM_ISA); details in qgemm_last_error()
 ///
 /// # Safety
 /// All matrices and parameters reach as far as their sizes and strides say, and nobody writes to them, or reads the
@@ -94,6 +98,9 @@ pub unsafe extern "C" fn qgemm_gemm(
             let finish = Finish::new(&stages.stages, store);
             let context = CallContext::new(context)?;
             let workspace = options.workspace();
+            if let Some(workspace) = &workspace {
+                call.check_apart(&bytes_of(workspace), &finish)?;
+            }
             verbose::told(call.words(stages.names()), &context, || {
                 crate::gemm::gemm_in(&context, &lhs, &rhs, &finish, workspace)
             })?;
@@ -257,6 +264,23 @@ impl<'a> Call<'a> {
             }
         }
         .within("result")
+    }
+
+    /// The workspace may not be memory that is in use.
+    fn check_apart(&self, workspace: &Runs, finish: &Finish) -> Result<(), Failure> {
+        let uses = [
+            ("result", workspace.overlap(&finish.store().runs())),
+            ("lhs", self.lhs.meets(workspace)),
+            ("rhs", self.rhs.meets(workspace)),
+            (
+                "what a stage reads",
+                finish.stages().iter().any(|stage| stage.reads().any(|runs| workspace.overlap(&runs))),
+            ),
+        ];
+        match uses.iter().find(|(_, is_used)| *is_used) {
+            Some(&(input, _)) => Err(Error::Overlap { output: "options->workspace", input }.into()),
+            None => Ok(()),
+        }
     }
 
     fn check_overlap(&self, store: &Store, stages: &[Stage]) -> Result<(), Failure> {
