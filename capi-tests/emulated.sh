@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Tests the kernels that this processor does not run, on an emulated one that does: the property tests of the kernels, the
-# comparison with gemmlowp, the errors, and the GoogLeNet layer. Takes some minutes; the first time a few more, for the
-# emulator is built.
+# Tests the kernels that this processor does not run, on an emulated one that does: the property tests of the kernels
+# and of packed operands, the comparison with gemmlowp, the errors, products of packed operands, and the GoogLeNet layer.
+# Takes some minutes; the first time a few more, for the emulator is built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cmake -S . -B target/capi -DCMAKE_BUILD_TYPE=Release >/dev/null
-cmake --build target/capi --target googlenet errors drop_in drop_in_gemmlowp >/dev/null
+cmake --build target/capi --target googlenet errors packed_products drop_in drop_in_gemmlowp >/dev/null
 programs=target/capi/cmake/capi-tests/programs
 
 missing=()
@@ -25,15 +25,15 @@ test -x "$unit_tests"
 cat >target/emulated-commands.sh <<END
 for QGEMM_ISA in ${missing[*]}; do
   export QGEMM_ISA
-  googlenet 1 /t/googlenet_conv && errors || exit 1
+  googlenet 1 /t/googlenet_conv && errors && packed_products || exit 1
   drop_in gemmlowp.txt >drop_in.txt || { cat drop_in.txt; exit 1; }
   tail -n 1 drop_in.txt
 done
 unset QGEMM_ISA
-PROPTEST_CASES=64 $(basename "$unit_tests") every_kernel_agrees
+PROPTEST_CASES=64 $(basename "$unit_tests") every_kernel_agrees packed:: --skip damage
 END
 status=0
-bash capi-tests/bochs.sh --timeout 1500 "$unit_tests" "$programs"/{googlenet,errors,drop_in} target/gemmlowp.txt \
+bash capi-tests/bochs.sh --timeout 1500 "$unit_tests" "$programs"/{googlenet,errors,packed_products,drop_in} target/gemmlowp.txt \
   capi-tests/data/googlenet_conv target/emulated-commands.sh -- sh emulated-commands.sh || status=$?
 if [ $status -eq 125 ]; then
   echo "emulated: NOT TESTED: ${missing[*]}: there is no emulator to be had"

@@ -23,8 +23,19 @@
 //! | 120 |     4 | CRC-32 (of IEEE 802.3) of all that follows the header                       |
 //! | 124 |     4 | CRC-32 of the 124 bytes before it                                           |
 //!
-//! These numbers are little-endian on every machine. Every version keeps the magic, the version, the header's length and
-//! its own checksum, so that another version can be told from damage.
+//! What follows, each part from a multiple of 64 on, with zeros in between:
+//!
+//! 1. for each line, as an i32, the sum of its numbers as stored; 0 for lines that only fill up the last panel;
+//! 2. the offsets that were declared, as i32, if there is one for each line;
+//! 3. the lines. As lines: the numbers of each in order, bytes for groups of 4, i16 for groups of 2, then zeros. As panels:
+//!    for each panel, for each group of depths, for each line of the panel, the bytes of the group. What is not there is 0.
+//!
+//! What follows in portable form, without gaps: the offsets, then the bytes of the lines in order, as they were. If the
+//! depth is 0 a line has one byte, which is 0.
+//!
+//! The header's numbers are little-endian on every machine, and so is all of the portable form. Every version keeps the
+//! magic, the version, the header's length and its own checksum, so that another version can be told from damage. Whoever
+//! changes anything else here, or the order in which a kernel wants its bytes, begins a new version.
 
 use super::layout::{Foreign, Form, Layout};
 use super::{Declared, Label, Purpose, ResultOrder, Side};

@@ -20,7 +20,7 @@ pub enum Form {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     pub(super) form: Form,
-    /// Which of [`Groups`]: how many numbers one holds.
+    /// Which of [`Groups`], no two of which have the same number here: how many numbers one holds.
     pub(super) group: usize,
     /// How many lines are interleaved: those of a panel, or 1.
     pub(super) width: usize,

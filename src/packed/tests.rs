@@ -205,6 +205,19 @@ proptest! {
     }
 
     #[test]
+    fn the_packed_form_is_the_one_that_is_documented(case in case()) {
+        for kernel in kernels() {
+            let packed = case.pack(kernel);
+            let blob = packed.blob();
+            let (header, content) = blob.split_at(128);
+            prop_assert_eq!(&header[24..28], &(packed.layout.width as u32).to_le_bytes());
+            prop_assert_eq!(&header[48..56], &(packed.layout.pitch as u64).to_le_bytes());
+            prop_assert_eq!(&header[56..64], &case.bound(case.offset()).to_le_bytes());
+            prop_assert!(content == content_by_definition(&case, &packed), "{}: {:?}", kernel.name, case);
+        }
+    }
+
+    #[test]
     fn what_is_packed_multiplies_as_its_numbers_do(
         lhs in case_of(0usize..9, 0usize..80), rhs in case_of(lines(), Just(0)), bytes in any::<u64>(),
     ) {
@@ -315,6 +328,49 @@ proptest! {
             }
         }
     }
+}
+
+/// What follows the header of a packed form, by the words above the header's table.
+fn content_by_definition(case: &Case, packed: &Packed) -> Vec<u8> {
+    let (kernel, stored) = (packed.kernel, packed.stored());
+    let number = |line, d| if line < case.lines && d < case.depth { case.number(line, d, stored) } else { 0 };
+    let ints = |ints: &[i32]| ints.iter().flat_map(|int| int.to_ne_bytes()).collect::<Vec<u8>>();
+    let group = kernel.groups.len();
+    let groups = case.depth.div_ceil(group);
+    let mut bytes = Vec::new();
+    let padded = match packed.form() {
+        Form::Lines => {
+            let size = if group == 2 { 2 } else { 1 };
+            for line in 0..case.lines {
+                let begin = bytes.len();
+                for number in (0..case.depth).map(|d| number(line, d)) {
+                    match size {
+                        2 => bytes.extend((number as i16).to_ne_bytes()),
+                        _ => bytes.push(number as u8),
+                    }
+                }
+                // An odd number of cache lines.
+                let cache_lines = (groups * group * size).div_ceil(64);
+                bytes.resize(begin + (cache_lines + (cache_lines + 1) % 2) * 64, 0);
+            }
+            case.lines
+        }
+        Form::Panels => {
+            let panels = case.lines.div_ceil(kernel.width);
+            for (panel, g) in (0..panels).flat_map(|panel| (0..groups).map(move |g| (panel, g))) {
+                let lines = panel * kernel.width..(panel + 1) * kernel.width;
+                bytes.extend(lines.flat_map(|line| (0..group).map(move |i| number(line, g * group + i) as u8)));
+            }
+            panels * kernel.width
+        }
+    };
+    let sum = |line| (0..case.depth).map(|d| number(line, d)).sum::<i64>() as i32;
+    let mut content = ints(&(0..padded).map(sum).collect::<Vec<_>>());
+    content.resize(content.len().next_multiple_of(64), 0);
+    content.extend(if let Offset::PerLine(offsets) = case.offset() { ints(offsets) } else { Vec::new() });
+    content.resize(content.len().next_multiple_of(64), 0);
+    content.extend(bytes);
+    content
 }
 
 /// Made by hand from the table in `header.rs`; the checksums are zlib's.
