@@ -1,5 +1,5 @@
-// A random call that is being made up. Its stages are chosen one by one, by the numbers that they will get, so that most
-// of these stay within reach of the next stage, and a few do not.
+// A random call that is being made up. Its stages are chosen one by one, by the numbers that they will get, so that
+// most of these stay within reach of the next stage, and a few do not.
 
 #ifndef DRAFT_H
 #define DRAFT_H

@@ -52,8 +52,8 @@ static int32_t shift(struct draft *draft) {
 }
 
 static int32_t integer_multiplier(struct draft *draft) {
-    double most = 2 + ratio(draft) * ldexp(1, most_shift(draft));
-    return is_odd_one(draft) ? any_i32(draft->seed) : nearest_i32(between(draft->seed, one_in(draft->seed, 9) ? -most : 1, most));
+    double most = 2 + ratio(draft) * ldexp(1, most_shift(draft)), least = one_in(draft->seed, 9) ? -most : 1;
+    return is_odd_one(draft) ? any_i32(draft->seed) : nearest_i32(between(draft->seed, least, most));
 }
 
 // Often a power of two, so that there are ties.

@@ -1,5 +1,5 @@
 // Random products with random pipelines, where whatever they read or write begins right behind or ends right before
-// inaccessible memory: operands, offsets, parameters, residuals, results, packed operands, workspaces, and the arguments.
+// inaccessible memory: operands, offsets, parameters, residuals, results, packed operands, workspaces, the arguments.
 //
 // Usage: gemm_guard_pages [FIRST [COUNT]] to make only these calls.
 
@@ -32,8 +32,12 @@ static struct call large_call(uint64_t number) {
     return random_call(number, 130 + below(&seed, 30), 130 + below(&seed, 30), 90 + below(&seed, 20), 1);
 }
 
+static struct call fenced_call(uint64_t number) {
+    return number < TINY ? tiny_call(number) : number < TINY + SMALL ? small_call(number) : large_call(number);
+}
+
 static void test(uint64_t number) {
-    struct call call = number < TINY ? tiny_call(number) : number < TINY + SMALL ? small_call(number) : large_call(number);
+    struct call call = fenced_call(number);
     struct seed seed = {~number};
     for (int way = 0; way < WAYS; way++)
         make_in_some_way(&call, &seed);

@@ -272,7 +272,8 @@ static void test_random_values(struct seed *seed) {
 
 // One product, or none, of the greatest that there are.
 static void test_extreme_offsets(struct seed *seed) {
-    const int32_t extremes[] = {INT32_MIN, INT32_MIN + 128, -46341, -46340, 0, 46340, 46341, INT32_MAX - 255, INT32_MAX};
+    const int32_t extremes[] = {INT32_MIN, INT32_MIN + 128, -46341,    -46340, 0, 46340,
+                                46341,     INT32_MAX - 255, INT32_MAX};
     for (int i = 0; i < 9; i++)
         for (int j = 0; j < 9; j++) {
             struct product p = {.lhs = random_side(seed, lhs_elements), .rhs = random_side(seed, rhs_elements)};

@@ -1,5 +1,5 @@
-// A matrix in memory of its own, whose surroundings must not be touched: inaccessible pages before, behind and between its
-// runs, and bytes that must stay what they are.
+// A matrix in memory of its own, whose surroundings must not be touched: inaccessible pages before, behind and between
+// its runs, and bytes that must stay what they are.
 
 #ifndef PLOT_H
 #define PLOT_H
@@ -26,8 +26,8 @@ struct plot {
     size_t runs, len, stride;
 };
 
-// A matrix of so many runs of `len` bytes, with `gap` bytes between them, or more where there are fences. It begins at a
-// multiple of every power of two up to 16, in front of fences up to 64, that divides both `len` and `gap`.
+// A matrix of so many runs of `len` bytes, with `gap` bytes between them, or more where there are fences. Its runs are
+// aligned as `len` and `gap` are: to multiples of every power of two up to 64 that divides both.
 struct plot make_plot(size_t runs, size_t len, size_t gap, enum placement placement);
 void free_plot(const struct plot *plot);
 

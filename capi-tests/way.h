@@ -1,5 +1,5 @@
-// The many ways to make one call: in any context, in memory of the library's or of the caller's, with operands as they lie
-// or packed. All give the same result.
+// The many ways to make one call: in any context, in memory of the library's or of the caller's, with operands as they
+// lie or packed. All give the same result.
 
 #ifndef WAY_H
 #define WAY_H
