@@ -1,112 +1,10 @@
 // Products of matrices whose surroundings must not be touched: inaccessible pages before, behind and between their runs,
 // and bytes that must stay what they are.
 
-#define _GNU_SOURCE  // MAP_ANONYMOUS, sigaction, alarm
 #include "check.h"
+#include "plot.h"
 #include "product.h"
 #include "random.h"
-
-#include <signal.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-// Where the runs of a matrix lie.
-enum placement {
-    BEHIND_A_FENCE,    // the matrix begins where an inaccessible page ends
-    BEFORE_A_FENCE,    // it ends where one begins
-    RUNS_BEHIND_ONE,   // each of its runs begins so
-    RUNS_BEFORE_ONE,   // each of its runs ends so
-    PLACEMENTS
-};
-
-static size_t page;
-
-static size_t pages(size_t bytes) {
-    return (bytes + page - 1) / page * page;
-}
-
-// A matrix and the memory around it.
-struct plot {
-    uint8_t *memory;
-    size_t size;
-    uint8_t *data;
-    size_t stride;
-    size_t runs, len;
-};
-
-static struct plot reserve(size_t size) {
-    struct plot plot = {.memory = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), .size = size};
-    CHECK(plot.memory != MAP_FAILED);
-    return plot;
-}
-
-static void open_pages(uint8_t *from, size_t size) {
-    if (size > 0)
-        CHECK(mprotect(from, size, PROT_READ | PROT_WRITE) == 0);
-}
-
-// All runs in one piece, with gaps of `gap` bytes.
-static struct plot in_one_piece(size_t runs, size_t len, size_t gap, enum placement placement) {
-    size_t stride = len + gap, extent = runs == 0 || len == 0 ? 0 : (runs - 1) * stride + len;
-    size_t inside = pages(extent);
-    struct plot plot = reserve(page + inside + page);
-    open_pages(plot.memory + page, inside);
-    plot.data = plot.memory + page + (placement == BEHIND_A_FENCE ? 0 : inside - extent);
-    plot.stride = stride;
-    plot.runs = runs;
-    plot.len = len;
-    return plot;
-}
-
-// Each run in pages of its own, with an inaccessible one between each and the next.
-static struct plot run_by_run(size_t runs, size_t len, enum placement placement) {
-    size_t inside = pages(len), stride = inside + page;
-    struct plot plot = reserve(page + runs * stride);
-    for (size_t i = 0; i < runs; i++)
-        open_pages(plot.memory + page + i * stride, inside);
-    plot.data = plot.memory + page + (placement == RUNS_BEHIND_ONE ? 0 : inside - len);
-    plot.stride = stride;
-    plot.runs = runs;
-    plot.len = len;
-    return plot;
-}
-
-static struct plot make_plot(size_t runs, size_t len, size_t gap, enum placement placement) {
-    switch (placement) {
-        case BEHIND_A_FENCE:
-        case BEFORE_A_FENCE:
-            return in_one_piece(runs, len, gap, placement);
-        default:
-            return run_by_run(runs, len, placement);
-    }
-}
-
-// What a byte outside of the runs holds.
-static uint8_t canary(size_t i) {
-    return (uint8_t)(i * 7 + 1);
-}
-
-// Calls `visit` for every stretch of the plot that is accessible.
-static void for_each_stretch(const struct plot *plot, enum placement placement,
-                             void (*visit)(const struct plot *, size_t from, size_t to)) {
-    if (placement == BEHIND_A_FENCE || placement == BEFORE_A_FENCE) {
-        visit(plot, page, plot->size - page);
-        return;
-    }
-    for (size_t i = 0; i < plot->runs; i++)
-        visit(plot, page + i * plot->stride, page + i * plot->stride + pages(plot->len));
-}
-
-static void fill_with_canaries(const struct plot *plot, size_t from, size_t to) {
-    for (size_t i = from; i < to; i++)
-        plot->memory[i] = canary(i);
-}
-
-static int is_in_a_run(const struct plot *plot, size_t i) {
-    size_t start = (size_t)(plot->data - plot->memory);
-    return i >= start && (i - start) / plot->stride < plot->runs && (i - start) % plot->stride < plot->len;
-}
 
 static void fill_randomly(const struct plot *plot, struct seed *seed) {
     for (size_t run = 0; run < plot->runs; run++)
@@ -132,21 +30,8 @@ static void require(int condition, const char *otherwise) {
     }
 }
 
-// Not all of this may be done in a signal handler, but the program is lost anyway.
-static void on_fault(int number) {
-    (void)number;
-    alarm(5);
-    report("an inaccessible byte was touched");
-    _exit(1);
-}
-
-static void check_canaries(const struct plot *plot, size_t from, size_t to) {
-    for (size_t i = from; i < to; i++)
-        require(plot->memory[i] == canary(i) || is_in_a_run(plot, i), "a byte outside of the result was written");
-}
-
 static void multiply_into(const struct plot *c, size_t element) {
-    for_each_stretch(c, placement_of_c, fill_with_canaries);
+    fill_with_canaries(c);
     current.c = c->data;
     current.ldc = (int)(c->stride / element);
     int is_f32 = element == sizeof(float);
@@ -154,7 +39,7 @@ static void multiply_into(const struct plot *c, size_t element) {
     // With a depth of 0, bytes stay what they are.
     if (is_f32 || current.k > 0)
         require((is_f32 ? result_is_right_f32 : result_is_right_u8)(&current), "the result is wrong");
-    for_each_stretch(c, placement_of_c, check_canaries);
+    require(canaries_live(c), "a byte outside of the result was written");
 }
 
 static void multiply(struct seed *seed) {
@@ -173,10 +58,10 @@ static void multiply(struct seed *seed) {
         size_t element = elements[i];
         struct plot c = make_plot((size_t)in_c.runs, (size_t)in_c.len * element, gap * element, placement_of_c);
         multiply_into(&c, element);
-        munmap(c.memory, c.size);
+        free_plot(&c);
     }
-    munmap(a.memory, a.size);
-    munmap(b.memory, b.size);
+    free_plot(&a);
+    free_plot(&b);
 }
 
 static struct product random_product(struct seed *seed, int m, int n, int k) {
@@ -236,9 +121,7 @@ static void multiply_large_ones(struct seed *seed) {
 
 int main(void) {
     skip_unless_supported();
-    page = (size_t)sysconf(_SC_PAGESIZE);
-    struct sigaction action = {.sa_handler = on_fault};
-    CHECK(sigaction(SIGSEGV, &action, NULL) == 0 && sigaction(SIGBUS, &action, NULL) == 0);
+    report_faults(report);
     struct seed seed = {4096};
     threads = 1;
     multiply_small_ones(&seed);

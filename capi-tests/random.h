@@ -22,4 +22,14 @@ static inline int below(struct seed *seed, int end) {
     return (int)(((uint64_t)next_u32(seed) * (uint64_t)end) >> 32);
 }
 
+// True once in so many times.
+static inline int one_in(struct seed *seed, int times) {
+    return below(seed, times) == 0;
+}
+
+// At least `from`, and less than `to` if that is more.
+static inline double between(struct seed *seed, double from, double to) {
+    return from + (to - from) * ((double)next_u32(seed) / 4294967296.0);
+}
+
 #endif

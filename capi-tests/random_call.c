@@ -1,0 +1,204 @@
+#include "random_call.h"
+
+#include "check.h"
+#include "draft.h"
+
+#include <math.h>
+#include <string.h>
+
+static int32_t no_offset(struct draft *draft) {
+    (void)draft;
+    return 0;
+}
+
+static int32_t usual_offset(struct draft *draft) {
+    return 128 - below(draft->seed, 385);
+}
+
+static int32_t any_offset(struct draft *draft) {
+    return one_in(draft->seed, 3) ? any_i32(draft->seed) : usual_offset(draft);
+}
+
+static qgemm_operand random_operand(struct draft *draft, int rows, int cols, uint32_t axis) {
+    struct seed *seed = draft->seed;
+    qgemm_operand operand = QGEMM_OPERAND_INIT;
+    operand.rows = rows;
+    operand.cols = cols;
+    operand.type = one_in(seed, 2) ? QGEMM_TYPE_U8 : QGEMM_TYPE_S8;
+    operand.order = any_order(seed);
+    int row_major = operand.order == QGEMM_ROW_MAJOR;
+    size_t runs = (size_t)(row_major ? rows : cols), len = (size_t)(row_major ? cols : rows);
+    struct plot *plot;
+    if (runs > 1 && len > 1 && one_in(seed, 8)) {
+        // Each run begins before the one before it ends.
+        size_t stride = 1 + (size_t)below(seed, (int)len - 1);
+        plot = add_input(draft->call, 1, (runs - 1) * stride + len, 0, any_placement(draft));
+        operand.stride = (int64_t)stride;
+    } else {
+        plot = add_input(draft->call, runs, len, any_gap(seed), any_placement(draft));
+        operand.stride = any_stride(plot, 1, seed);
+    }
+    fill_randomly(plot, operand.type, seed);
+    operand.data = runs * len == 0 && one_in(seed, 2) ? NULL : plot->data;
+    const choose_i32 offsets[] = {no_offset, usual_offset, any_offset};
+    operand.offset = i32_values(draft, one_in(seed, 2) ? axis : QGEMM_UNIFORM, offsets[below(seed, 3)]);
+    return operand;
+}
+
+static void remember_what_is_before(struct call *call) {
+    const struct plot *plot = &call->result_plot;
+    call->before = malloc(plot->runs * plot->len + 1);
+    CHECK(call->before != NULL);
+    for (size_t run = 0; run < plot->runs; run++)
+        memcpy(call->before + run * plot->len, plot->data + run * plot->stride, plot->len);
+}
+
+// Rows and columns are set already.
+static void choose_result(struct draft *draft) {
+    struct seed *seed = draft->seed;
+    struct call *call = draft->call;
+    qgemm_result *result = &call->result;
+    const uint32_t types[] = {QGEMM_TYPE_U8, QGEMM_TYPE_S8, QGEMM_TYPE_S16, QGEMM_TYPE_S32, QGEMM_TYPE_F32};
+    result->type = types[below(seed, 5)];
+    result->order = any_order(seed);
+    int row_major = result->order == QGEMM_ROW_MAJOR;
+    size_t element = size_of_type(result->type);
+    size_t runs = (size_t)(row_major ? result->rows : result->cols);
+    size_t len = (size_t)(row_major ? result->cols : result->rows) * element;
+    call->result_plot = make_plot(runs, len, any_gap(seed) * element, any_placement(draft));
+    fill_randomly(&call->result_plot, result->type, seed);
+    remember_what_is_before(call);
+    result->stride = any_stride(&call->result_plot, element, seed);
+    result->data = runs * len == 0 && one_in(seed, 2) ? NULL : call->result_plot.data;
+}
+
+// Whether the stages so far give floats.
+static int gives_floats(const struct call *call) {
+    uint32_t kind = call->stage_count == 0 ? 0 : call->stages[call->stage_count - 1].kind;
+    return QGEMM_STAGE_DEQUANTIZE <= kind && kind <= QGEMM_STAGE_RESIDUAL_F32;
+}
+
+// The kind of the next of `left` stages, of which the last gives the result.
+static uint32_t choose_kind(struct draft *draft, size_t left) {
+    uint32_t type = draft->call->result.type;
+    int is_float = gives_floats(draft->call), wants_float = type == QGEMM_TYPE_F32, is_narrow = size_of_type(type) < 4;
+    if (left == 1 && is_narrow)
+        return one_in(draft->seed, 3) ? QGEMM_STAGE_CAST_TRUNCATING : QGEMM_STAGE_CAST_SATURATING;
+    size_t before_cast = left - (size_t)is_narrow, way_back = is_float == wants_float;
+    int must_turn = before_cast == 1 && is_float != wants_float, may_turn = before_cast > way_back;
+    if (must_turn || (may_turn && one_in(draft->seed, 4)))
+        return is_float ? QGEMM_STAGE_QUANTIZE : QGEMM_STAGE_DEQUANTIZE;
+    return is_float ? QGEMM_STAGE_BIAS_F32 + (uint32_t)below(draft->seed, 3)
+                    : QGEMM_STAGE_BIAS + (uint32_t)below(draft->seed, 8);
+}
+
+// Just before a cast mostly within what the cast leaves as it is.
+static double choose_target(struct draft *draft, size_t left) {
+    const double targets[] = {3, 150, 400, 40000, 1e7, 1e9};
+    size_t element = size_of_type(draft->call->result.type);
+    return left == 2 && element < 4 ? targets[element + (size_t)below(draft->seed, 2)] : targets[below(draft->seed, 6)];
+}
+
+static double reach_of(const struct call *call) {
+    double reach = 1;
+    for (int64_t i = 0; i < call->result.rows * call->result.cols; i++) {
+        struct number x = call->expected[i];
+        double distance = fabs(x.is_float ? (double)x.real : (double)x.integer);
+        if (distance > reach && distance < 1e30)
+            reach = distance;
+    }
+    return reach;
+}
+
+static void fail(const struct call *call, const char *what) {
+    fprintf(stderr, "%s in the first stages of ", what);
+    print_call(stderr, call);
+    fprintf(stderr, "\n");
+    exit(1);
+}
+
+// What the library gives after an approximate stage is expected from now on, if it is near what is defined.
+static void expect_what_is_found(struct call *call, const int32_t *found) {
+    const qgemm_stage *stage = &call->stages[call->stage_count - 1];
+    for (int64_t i = 0; i < call->result.rows * call->result.cols; i++) {
+        double real = real_function(stage, call->expected[i].integer);
+        if (!(fabs(found[i] - real) <= greatest_error(stage))) {
+            fprintf(stderr, "%d gives %d instead of about %f: ", (int)call->expected[i].integer, (int)found[i], real);
+            fail(call, "too far off");
+        }
+        call->expected[i] = integer_number(found[i]);
+    }
+}
+
+static void expect_what_is_near(struct call *call) {
+    qgemm_result result = QGEMM_RESULT_INIT;
+    result.rows = call->result.rows;
+    result.cols = call->result.cols;
+    result.type = QGEMM_TYPE_S32;
+    int32_t *found = malloc((size_t)(result.rows * result.cols) * sizeof *found + 1);
+    CHECK(found != NULL);
+    result.data = found;
+    if (qgemm_gemm(NULL, &call->lhs, &call->rhs, &result, call->stages, call->stage_count, NULL) != QGEMM_STATUS_OK)
+        fail(call, qgemm_last_error());
+    expect_what_is_found(call, found);
+    free(found);
+}
+
+static void expect_what_is_defined(struct call *call) {
+    const qgemm_stage *stage = &call->stages[call->stage_count - 1];
+    for (int64_t i = 0; i < call->result.rows; i++)
+        for (int64_t j = 0; j < call->result.cols; j++) {
+            struct number *x = &call->expected[i * call->result.cols + j];
+            *x = after_stage(stage, *x, place_in_result(call, i, j), call->result.type);
+        }
+}
+
+static void add_stage(struct draft *draft, size_t left) {
+    struct call *call = draft->call;
+    qgemm_stage stage;
+    // What a kind does not use may be anything.
+    memset(&stage, 0xA5, sizeof stage);
+    stage.reserved = 0;
+    stage.kind = choose_kind(draft, left);
+    draft->reach = reach_of(call);
+    draft->target = choose_target(draft, left);
+    choose_parameters(draft, &stage);
+    call->stages[call->stage_count++] = stage;
+    if (is_approximate(&stage))
+        expect_what_is_near(call);
+    else
+        expect_what_is_defined(call);
+}
+
+static void expect_sums(struct call *call) {
+    int64_t rows = call->result.rows, cols = call->result.cols;
+    call->expected = malloc((size_t)(rows * cols) * sizeof *call->expected + 1);
+    CHECK(call->expected != NULL);
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < cols; j++)
+            call->expected[i * cols + j] = integer_number(defined_sum(&call->lhs, &call->rhs, i, j));
+}
+
+// From none to all that there is room for.
+static size_t choose_stage_count(struct draft *draft) {
+    uint32_t type = draft->call->result.type;
+    size_t count = (size_t)below(draft->seed, MOST_STAGES + 1);
+    // A cast alone makes nearly all sums the greatest or the least.
+    size_t least = type == QGEMM_TYPE_S32 ? 0 : type == QGEMM_TYPE_F32 || one_in(draft->seed, 4) ? 1 : 2;
+    return count < least ? least : count;
+}
+
+struct call random_call(uint64_t number, int m, int n, int k, int is_fenced) {
+    struct call call = {.number = number, .is_fenced = is_fenced, .result = QGEMM_RESULT_INIT};
+    struct seed seed = {(number + 1) * UINT64_C(0x9E3779B97F4A7C15)};
+    struct draft draft = {.call = &call, .seed = &seed};
+    call.result.rows = m;
+    call.result.cols = n;
+    call.lhs = random_operand(&draft, m, k, QGEMM_PER_ROW);
+    call.rhs = random_operand(&draft, k, n, QGEMM_PER_COL);
+    choose_result(&draft);
+    expect_sums(&call);
+    for (size_t left = choose_stage_count(&draft); left > 0; left--)
+        add_stage(&draft, left);
+    return call;
+}
