@@ -44,11 +44,12 @@ foreach(library qgemm qgemm_static)
         "$<BUILD_INTERFACE:${root}/include>" "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 endforeach()
 
-# Installed, the headers are below qgemm/: gemmlowp/ itself belongs to gemmlowp.
+# Installed, the headers are below qgemm/: gemmlowp/ itself belongs to gemmlowp. They have a thread pool for programs.
+find_package(Threads REQUIRED)
 add_library(qgemm_gemmlowp INTERFACE)
 add_library(qgemm::gemmlowp ALIAS qgemm_gemmlowp)
 set_target_properties(qgemm_gemmlowp PROPERTIES EXPORT_NAME gemmlowp)
-target_link_libraries(qgemm_gemmlowp INTERFACE qgemm)
+target_link_libraries(qgemm_gemmlowp INTERFACE qgemm Threads::Threads)
 target_include_directories(qgemm_gemmlowp INTERFACE
     "$<BUILD_INTERFACE:${root}/include>"
     "$<BUILD_INTERFACE:${root}/include/gemmlowp>"

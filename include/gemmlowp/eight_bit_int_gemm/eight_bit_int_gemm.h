@@ -9,7 +9,7 @@
 //   - Calls from several threads run at the same time; gemmlowp has them wait for each other.
 //   - FreePersistentResources() keeps the number of threads that was set; gemmlowp goes back to 1.
 //   - The float overload with k = 0 writes zeros; gemmlowp writes what its scratch memory happens to hold.
-//   - Arguments with which gemmlowp would read or write where it must not end the program: see Check() below.
+//   - Arguments with which gemmlowp would read or write where it must not end the program, and say why.
 //
 // Everything here is inline, needs C++11 and no exceptions, and is the same for all compiler flags.
 
@@ -21,25 +21,14 @@
 #endif
 
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 
 #include <qgemm/qgemm.h>
 
-namespace libqgemm {
-
-// gemmlowp's functions return nothing and abort when they fail. So do these, once they have said why.
-inline void Check(qgemm_status status) {
-  if (status != QGEMM_STATUS_OK) {
-    std::fprintf(stderr, "libqgemm: %s\n", qgemm_last_error());
-    std::abort();
-  }
-}
-
-}  // namespace libqgemm
+#include "../libqgemm/abort.h"
 
 namespace gemmlowp {
 namespace eight_bit_int_gemm {
+inline namespace by_libqgemm {
 
 // How many bits of a and of b count. As in gemmlowp since 2017, all of them do, whatever is set.
 enum class BitDepthSetting { A8B8, A5B7 };
@@ -55,9 +44,9 @@ inline void EightBitIntGemm(bool transpose_a, bool transpose_b, bool transpose_c
                             const std::uint8_t* b, std::int32_t b_offset, int ldb,
                             std::uint8_t* c, std::int32_t c_offset, std::int32_t c_mult_int, std::int32_t c_shift,
                             int ldc, BitDepthSetting bit_depth) {
-  libqgemm::Check(qgemm_eight_bit_int_gemm_u8(transpose_a, transpose_b, transpose_c, m, n, k, a, a_offset, lda, b,
-                                              b_offset, ldb, c, c_offset, c_mult_int, c_shift, ldc,
-                                              static_cast<std::uint32_t>(bit_depth)));
+  libqgemm::AbortOnError(qgemm_eight_bit_int_gemm_u8(transpose_a, transpose_b, transpose_c, m, n, k, a, a_offset, lda,
+                                                     b, b_offset, ldb, c, c_offset, c_mult_int, c_shift, ldc,
+                                                     static_cast<std::uint32_t>(bit_depth)));
 }
 
 // Multiplies bytes into floats. What gemmlowp calls c_offset is a factor: c(i,j) = acc(i,j) * c_offset.
@@ -65,17 +54,18 @@ inline void EightBitIntGemm(bool transpose_a, bool transpose_b, bool transpose_c
                             const std::uint8_t* a, std::int32_t a_offset, int lda,
                             const std::uint8_t* b, std::int32_t b_offset, int ldb,
                             float* c, float c_offset, int ldc, BitDepthSetting bit_depth) {
-  libqgemm::Check(qgemm_eight_bit_int_gemm_f32(transpose_a, transpose_b, transpose_c, m, n, k, a, a_offset, lda, b,
-                                               b_offset, ldb, c, c_offset, ldc,
-                                               static_cast<std::uint32_t>(bit_depth)));
+  libqgemm::AbortOnError(qgemm_eight_bit_int_gemm_f32(transpose_a, transpose_b, transpose_c, m, n, k, a, a_offset, lda,
+                                                      b, b_offset, ldb, c, c_offset, ldc,
+                                                      static_cast<std::uint32_t>(bit_depth)));
 }
 
 // Sets how many threads a call may use: 1 at first, 0 for one on each processor.
-inline void SetMaxNumThreads(int n) { libqgemm::Check(qgemm_set_max_num_threads(n)); }
+inline void SetMaxNumThreads(int n) { libqgemm::AbortOnError(qgemm_set_max_num_threads(n)); }
 
 // Ends the threads and frees the memory that are kept from call to call. The next call makes them anew.
 inline void FreePersistentResources() { qgemm_free_persistent_resources(); }
 
+}  // namespace by_libqgemm
 }  // namespace eight_bit_int_gemm
 }  // namespace gemmlowp
 

@@ -22,6 +22,7 @@
 #endif
 
 namespace gemmlowp {
+inline namespace by_libqgemm {
 
 struct int16x16_m256i {
   __m256i v;
@@ -214,6 +215,7 @@ inline int16x16_m256i SaturatingRoundingDoublingHighMul(int16x16_m256i a, int16x
   return to_int16x16_m256i(_mm256_xor_si256(result, _mm256_cmpeq_epi16(result, minimum)));
 }
 
+}  // namespace by_libqgemm
 }  // namespace gemmlowp
 
 #if defined(__GNUC__) && !defined(__clang__)

@@ -11,6 +11,7 @@
 #include "fixedpoint_number.h"
 
 namespace gemmlowp {
+inline namespace by_libqgemm {
 
 // The constant that has this raw value in 32 bits, in `Number`'s format.
 template <typename Number>
@@ -138,6 +139,7 @@ FixedPoint<Raw, 0> logistic(FixedPoint<Raw, IntegerBits> a) {
   return SelectUsingMask(MaskIfZero(a), F::template ConstantPOT<-1>(), unless_zero);
 }
 
+}  // namespace by_libqgemm
 }  // namespace gemmlowp
 
 #endif

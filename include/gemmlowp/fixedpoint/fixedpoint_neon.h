@@ -14,6 +14,7 @@
 #include "fixedpoint.h"
 
 namespace gemmlowp {
+inline namespace by_libqgemm {
 
 // ---- Four 32-bit integers ----
 
@@ -226,6 +227,7 @@ inline int16x8_t RoundingDivideByPOT(int16x8_t x, int exponent) {
   return RoundingDivideByPOT(x, vdupq_n_s16(static_cast<std::int16_t>(exponent)));
 }
 
+}  // namespace by_libqgemm
 }  // namespace gemmlowp
 
 #endif

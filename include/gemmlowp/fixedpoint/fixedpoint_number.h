@@ -8,6 +8,7 @@
 #include "fixedpoint_raw.h"
 
 namespace gemmlowp {
+inline namespace by_libqgemm {
 
 // The number raw / 2^kFractionalBits, from -2^IntegerBits to just below 2^IntegerBits; for a vector type, one in each
 // lane. In 32 bits with 5 integer bits, 1 is 2^26:  sign | 5 integer bits | 26 fractional bits
@@ -237,6 +238,7 @@ Number CheckedFixedPointConstant(std::int32_t raw, double value) {
 
 #endif
 
+}  // namespace by_libqgemm
 }  // namespace gemmlowp
 
 #endif

@@ -18,6 +18,7 @@
 #include <type_traits>
 
 namespace gemmlowp {
+inline namespace by_libqgemm {
 
 // The integer in a lane of `T`, and the number of lanes. Specialize it, and the first half, for further types.
 template <typename T>
@@ -274,6 +275,7 @@ T SaturatedShift(T a, T shifted, int offset) {
   return SelectUsingMask(MaskIfEqual(ShiftRight(shifted, offset), a), shifted, limit);
 }
 
+}  // namespace by_libqgemm
 }  // namespace gemmlowp
 
 #endif

@@ -21,6 +21,7 @@
 #endif
 
 namespace gemmlowp {
+inline namespace by_libqgemm {
 
 struct int16x8_m128i {
   __m128i v;
@@ -213,6 +214,7 @@ inline int16x8_m128i SaturatingRoundingDoublingHighMul(int16x8_m128i a, int16x8_
   return to_int16x8_m128i(_mm_xor_si128(result, _mm_cmpeq_epi16(result, minimum)));
 }
 
+}  // namespace by_libqgemm
 }  // namespace gemmlowp
 
 #if defined(__GNUC__) && !defined(__clang__)

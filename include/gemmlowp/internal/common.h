@@ -27,6 +27,7 @@
 #endif
 
 namespace gemmlowp {
+inline namespace by_libqgemm {
 
 // Starting values for a context of the program's own, in bytes. libqgemm measures the caches itself and ignores them.
 const int kDefaultCacheLineSize = 64;
@@ -87,6 +88,7 @@ void MarkMemoryAsInitialized(T* ptr, int size) {
 #endif
 }
 
+}  // namespace by_libqgemm
 }  // namespace gemmlowp
 
 #endif

@@ -21,6 +21,7 @@
 #include "detect_platform.h"
 
 namespace gemmlowp {
+inline namespace by_libqgemm {
 
 inline int CountProcessors() {
 #ifdef _WIN32
@@ -49,6 +50,7 @@ inline double real_time_in_seconds() {
 #endif
 }
 
+}  // namespace by_libqgemm
 }  // namespace gemmlowp
 
 #endif

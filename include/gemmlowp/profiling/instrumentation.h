@@ -21,6 +21,7 @@
 #include "../internal/detect_platform.h"
 
 namespace gemmlowp {
+inline namespace by_libqgemm {
 
 // Ends the program with `msg` unless `condition` holds; NDEBUG or not.
 inline void ReleaseBuildAssertion(bool condition, const char* msg) {
@@ -77,6 +78,7 @@ struct ScopedProfilingLabel {
 
 inline void RegisterCurrentThreadForProfiling() {}
 
+}  // namespace by_libqgemm
 }  // namespace gemmlowp
 
 #endif
