@@ -763,7 +763,10 @@ const char *qgemm_last_error(void);
  * @param stages       stage_count stages; may be NULL if there are none
  * @param stage_count  how many, any number
  * @param options      NULL for none
- * @return QGEMM_STATUS_OK, or why nothing was written; details in qgemm_last_error()
+ * @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER, ALIGNMENT, STRUCT_SIZE, OPTION (what is not known or
+ *         reserved), SHAPE (negative, or not that of the other matrices), STRIDE, TYPE, TOO_LARGE, VECTOR_LENGTH,
+ *         STAGE_ORDER, SHIFT_RANGE, PARAMETER, OVERLAP, PACKED_LAYOUT (packed as the other side), OVERFLOW (if asked for),
+ *         WORKSPACE (too small), OUT_OF_MEMORY, UNSUPPORTED (QGEMM_ISA); details in qgemm_last_error()
  *
  * @pre All matrices and parameters reach as far as their sizes and strides say, and nobody writes to them, or reads the
  * result, during the call.
