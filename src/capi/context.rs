@@ -44,17 +44,17 @@ pub type ParallelFor =
 #[derive(Clone, Copy)]
 pub struct ContextOptions {
     /// sizeof(qgemm_context_options)
-    struct_size: usize,
+    pub struct_size: usize,
     /// How many threads a product may use, the calling one included: 0 for one on each processor that this process may
     /// run on; at most 256.
-    threads: i32,
+    pub threads: i32,
     /// 0
-    reserved: u32,
+    pub reserved: u32,
     /// NULL for threads of the context's own, or a loop that runs on those of the host. It is asked for at most as many
     /// calls as threads says, and by as many threads at once as use the context.
-    parallel_for: ParallelFor,
+    pub parallel_for: ParallelFor,
     /// What to call parallel_for with.
-    user: *mut c_void,
+    pub user: *mut c_void,
 }
 
 // SAFETY: repr(C), the size first, and then integers and pointers that may be null.
