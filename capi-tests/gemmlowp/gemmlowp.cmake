@@ -45,6 +45,8 @@ endfunction()
 set(scalar -DGEMMLOWP_ALLOW_SLOW_SCALAR_FALLBACK)
 qgemm_gemmlowp_program(pipelines gemmlowp/pipelines.cc)
 qgemm_gemmlowp_program(edges gemmlowp/edges.cc)
+# Its definition is slow.
+target_compile_options(edges PRIVATE -O1)
 list(APPEND per_kernel edges)
 if(gemmlowp_found)
     list(APPEND per_kernel pipelines)
