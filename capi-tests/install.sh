@@ -11,5 +11,5 @@ need() {
   echo "installing ${missing[*]}"
   export DEBIAN_FRONTEND=noninteractive
   local install=("${as_root[@]}" apt-get -q -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3)
-  "${install[@]}" update >/dev/null && "${install[@]}" install -y --no-install-recommends "${missing[@]}" >/dev/null
+  "${install[@]}" update >/dev/null && "${install[@]}" install -y --no-install-recommends --no-remove "${missing[@]}" >/dev/null
 }

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Runs the unit tests under AddressSanitizer; and the thread pool, and products on several threads, under
+# ThreadSanitizer. Takes some minutes.
+#
+# ThreadSanitizer needs a standard library that is compiled for it, or takes that one's locks for races. Debian has the
+# source in a package, and the compiler that it goes with.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+# shellcheck source=capi-tests/install.sh
+. capi-tests/install.sh
+# shellcheck source=capi-tests/sanitizers.sh
+. capi-tests/sanitizers.sh
+need gcc clang libclang-rt-dev libc6-dev
+
+# Sanitized code is slow to compile: no copies of it, and no more debug information than backtraces show.
+export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=line-tables-only
+# Some tests allocate more than there is.
+export ASAN_OPTIONS=allocator_may_return_null=1
+
+# The test that is left out leaks, as it is meant to.
+PROPTEST_CASES=40 RUSTFLAGS=$(sanitizer address) cargo test --locked --lib --target "$machine" \
+  --target-dir target/asan -- --skip the_last_error_is_kept_and_cut_to_its_room
+
+oldest=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+if ! need rustc-web cargo-web rust-web-src ||
+  dpkg --compare-versions "$(dpkg-query -W -f '${Version}' rustc-web)" lt "$oldest"; then
+  echo "sanitized: NOT TESTED: data races: Debian's rustc-web and rust-web-src, $oldest or later, are not to be had"
+  exit
+fi
+
+mkdir -p target/tsan
+clang -O2 -fno-builtin -c -o target/tsan/memory.o capi-tests/tsan_memory.c
+export RUSTC=/usr/bin/rustc
+RUSTFLAGS="$(sanitizer thread) -Clink-arg=target/tsan/memory.o"
+export RUSTFLAGS
+instrumented=(--locked -Zbuild-std --lib --target "$machine" --target-dir target/tsan)
+# The children of tests that fork start threads: they may, for they end soon.
+export TSAN_OPTIONS=halt_on_error=1:die_after_fork=0
+PROPTEST_CASES=20 /usr/bin/cargo test "${instrumented[@]}" -- pool:: every_kernel_agrees_with_the_definition
+
+/usr/bin/cargo rustc "${instrumented[@]}" --crate-type staticlib
+# Definitions that results are compared with share nothing.
+for source in product weights; do
+  clang -std=c99 -O2 -Iinclude -c -o "target/tsan/$source.o" "capi-tests/$source.c"
+done
+for program in threads contexts_gemm packed_products; do
+  clang -std=c99 -g -O1 -fsanitize=thread -Iinclude -o "target/tsan/$program" "capi-tests/$program.c" \
+    target/tsan/{product,weights,memory}.o "target/tsan/$machine/debug/libqgemm.a" -lpthread -ldl -lm
+  "target/tsan/$program"
+done
