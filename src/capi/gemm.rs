@@ -9,7 +9,7 @@ use super::verbose::{self, Words};
 use super::versioned::{self, Versioned};
 use super::{Failure, Status, Within, guard};
 use crate::error::Error;
-use crate::matrix::{Runs, bytes_of};
+use crate::matrix::{Runs, bytes_of, extent};
 use crate::output::{Finish, Stage, Store};
 use crate::packed::Side;
 use crate::source::Factor;
@@ -97,7 +97,7 @@ pub unsafe extern "C" fn qgemm_gemm(
             }
             let finish = Finish::new(&stages.stages, store);
             let context = CallContext::new(context)?;
-            let workspace = options.workspace();
+            let workspace = options.workspace()?;
             if let Some(workspace) = &workspace {
                 call.check_apart(&bytes_of(workspace), &finish)?;
             }
@@ -169,10 +169,16 @@ impl GemmOptions {
 
     /// # Safety
     /// The workspace has as many bytes as it says, for this call alone.
-    unsafe fn workspace<'a>(&self) -> Option<&'a mut [u8]> {
-        let size = isize::try_from(self.workspace_size).map_or(isize::MAX as usize, |size| size as usize);
+    unsafe fn workspace<'a>(&self) -> Result<Option<&'a mut [u8]>, Failure> {
+        let (data, size) = (self.workspace.cast::<u8>(), self.workspace_size);
+        if data.is_null() {
+            return Ok(None);
+        }
+        if extent(data, 1, size, 0).is_none() {
+            return Err(Error::TooLarge { argument: "workspace" }).within("options");
+        }
         // SAFETY: this function's own promise.
-        (!self.workspace.is_null()).then(|| unsafe { std::slice::from_raw_parts_mut(self.workspace.cast(), size) })
+        Ok(Some(unsafe { std::slice::from_raw_parts_mut(data, size) }))
     }
 }
 
