@@ -173,6 +173,51 @@ static void overlaps_with_packed_operands(void) {
     qgemm_packed_free(packed);
 }
 
+// A workspace that begins at the last byte of what is in use, or ends at the first.
+static void workspace_fails(struct call *c, const void *used, size_t size, const char *text) {
+    uint8_t *begin = (uint8_t *)(uintptr_t)used;
+    CHECK(qgemm_gemm_workspace_size(NULL, &c->lhs, &c->rhs, &c->result, &c->options.workspace_size) == QGEMM_STATUS_OK);
+    c->options.workspace = begin + size - 1;
+    fails(c, QGEMM_STATUS_OVERLAP, "options->workspace overlaps", text);
+    c->options.workspace = begin - c->options.workspace_size + 1;
+    fails(c, QGEMM_STATUS_OVERLAP, "options->workspace overlaps", text);
+}
+
+// What is in use lies in the middle of so much room that the workspace overlaps nothing else.
+static void overlaps_with_workspaces(void) {
+    static union {
+        uint8_t bytes[1 << 17];
+        int32_t integers[1 << 15];
+    } room;
+    int32_t *used = room.integers + (1 << 14);
+    struct call c = sums();
+    c.result.data = used;
+    workspace_fails(&c, used, extent_of_result(&c), "result");
+    c = sums();
+    c.lhs.data = used;
+    workspace_fails(&c, used, (M - 1) * 9 + K, "lhs");
+    c = sums();
+    c.rhs.data = used;
+    workspace_fails(&c, used, (K - 1) * 11 + N, "rhs");
+    c = sums_with_offsets();
+    c.lhs.offset.data = used;
+    workspace_fails(&c, used, M * sizeof *used, "lhs");
+    c = sums_with_offsets();
+    c.rhs.offset.data = used;
+    workspace_fails(&c, used, N * sizeof *used, "rhs");
+    for (int i = 0; i < VALUES; i++) {
+        for (int j = 0; j < N; j++)
+            used[j] = all_values[i].right;
+        qgemm_i32_values per_col = {used, N, 0, QGEMM_PER_COL};
+        c = call_with(all_values[i].kind);
+        put(&c, &all_values[i], per_col);
+        workspace_fails(&c, used, N * sizeof *used, "stage");
+    }
+    c = call_with(QGEMM_STAGE_RESIDUAL);
+    c.stages[1].u.residual.data = used;
+    workspace_fails(&c, used, ((M - 1) * 12 + N) * sizeof(int16_t), "stage");
+}
+
 int main(void) {
     skip_unless_supported();
     overlaps_with_operands();
@@ -182,5 +227,6 @@ int main(void) {
     overlaps_with_residuals();
     overlaps_with_float_residuals();
     overlaps_with_packed_operands();
+    overlaps_with_workspaces();
     return 0;
 }
