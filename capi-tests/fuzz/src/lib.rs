@@ -13,16 +13,24 @@ use std::ffi::CStr;
 use std::fmt::Debug;
 use std::ops::RangeInclusive;
 
-/// A number in one of the `usual` ranges, but now and then any.
+/// A number in one of the `usual` ranges; now and then one just outside, or any.
 pub fn number(u: &mut Unstructured, usual: &[RangeInclusive<i32>]) -> Result<i32> {
     const EXTREMES: [i32; 6] = [0, 1, -1, i32::MAX, i32::MIN, 1 << 30];
-    match u.int_in_range(0..=19)? {
-        0..=17 => {
-            let range = u.choose(usual)?.clone();
-            u.int_in_range(range)
-        }
-        18 => u.choose(&EXTREMES).copied(),
+    let range = u.choose(usual)?.clone();
+    match u.int_in_range(0..=39)? {
+        0..=35 => u.int_in_range(range),
+        36 => Ok(range.start() - 1),
+        37 => Ok(range.end() + 1),
+        38 => u.choose(&EXTREMES).copied(),
         _ => u.arbitrary(),
+    }
+}
+
+/// The stride of runs of this length: most of the time they do not overlap.
+pub fn stride(u: &mut Unstructured, len: i32) -> Result<i32> {
+    match u.int_in_range(0..=4)? {
+        0..=3 => Ok(len.saturating_add(number(u, &[0..=0, 0..=9, 0..=100])?)),
+        _ => number(u, &[0..=9, 0..=100]),
     }
 }
 

@@ -13,12 +13,11 @@ pub struct Place {
 }
 
 impl Place {
-    /// The beginning of the block `own`; now and then elsewhere, in another of `blocks`, or nowhere: a null pointer.
-    pub fn arbitrary(u: &mut Unstructured, own: usize, blocks: usize) -> Result<Option<Self>> {
-        Ok(match u.int_in_range(0..=9)? {
-            0..=5 => Some(Self { block: own, start: 0 }),
-            6..=7 => Some(Self { block: own, start: u.int_in_range(0..=70)? }),
-            8 => Some(Self { block: u.choose_index(blocks)?, start: u.int_in_range(0..=2000)? }),
+    /// The beginning of a block, or a little behind it; now and then nowhere, which is a null pointer.
+    pub fn arbitrary(u: &mut Unstructured, block: usize) -> Result<Option<Self>> {
+        Ok(match u.int_in_range(0..=19)? {
+            0..=12 => Some(Self { block, start: 0 }),
+            13..=18 => Some(Self { block, start: u.int_in_range(0..=70)? }),
             _ => None,
         })
     }
@@ -58,6 +57,21 @@ impl Matrix {
             (self.reach() > isize::MAX as i128, Status::TooLarge),
         ];
         faults.into_iter().filter_map(|(is_there, fault)| is_there.then_some(fault)).collect()
+    }
+
+    /// A place for it where a run of it and one of `other` touch, or nearly do.
+    pub fn place_beside(&self, u: &mut Unstructured, other: &Self) -> Result<Option<Place>> {
+        let Some(Place { block, start }) = other.place else { return Ok(None) };
+        let (own, others) = (self.any_edge(u)?, other.any_edge(u)?);
+        let gap = *u.choose(&[0, 1, -1, 4, -4])?;
+        let start = usize::try_from(start as i64 + others - own + gap).unwrap_or(start);
+        Ok(Some(Place { block, start }))
+    }
+
+    /// Where one of its first runs begins or ends: bytes from the beginning of the first.
+    fn any_edge(&self, u: &mut Unstructured) -> Result<i64> {
+        let elements = u.int_in_range(0..=2)? * self.stride + if u.arbitrary()? { self.len } else { 0 };
+        Ok(elements * self.element_size as i64)
     }
 
     /// Bytes from its first to its last.

@@ -2,7 +2,7 @@
 
 use crate::{Matrix, Place};
 
-/// No matrix gets more bytes than this.
+/// No block has more bytes than this.
 const ROOM: usize = 1 << 16;
 
 /// Blocks of memory, each of its own allocation and no longer than the matrices in it, so that AddressSanitizer notices
@@ -18,7 +18,7 @@ impl Memory {
         let mut sizes = vec![0; blocks];
         for matrix in matrices {
             if let (Some(place), reach @ 1..) = (matrix.place, matrix.reach()) {
-                let size = place.start + reach.min(ROOM as i128) as usize;
+                let size = (place.start as i128 + reach).min(ROOM as i128) as usize;
                 sizes[place.block] = size.max(sizes[place.block]);
             }
         }

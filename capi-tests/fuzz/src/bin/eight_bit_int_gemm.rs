@@ -6,7 +6,7 @@
 use arbitrary::{Arbitrary, Result, Unstructured};
 use libfuzzer_sys::{Corpus, fuzz_target};
 use qgemm::{Status, qgemm_eight_bit_int_gemm_f32, qgemm_eight_bit_int_gemm_u8};
-use qgemm_fuzz::{Matrix, Memory, Place, check_status, number};
+use qgemm_fuzz::{Matrix, Memory, Place, check_status, number, stride};
 
 /// In one call, at most: the definition takes its time.
 const MOST_MULTIPLICATIONS: i128 = 1 << 18;
@@ -35,22 +35,34 @@ enum Scaling {
 impl<'a> Arbitrary<'a> for Call {
     fn arbitrary(u: &mut Unstructured<'a>) -> Result<Self> {
         let mut three = |usual| Ok([number(u, usual)?, number(u, usual)?, number(u, usual)?]);
-        let [m, n, k] = three(&[0..=9, 1..=40, 0..=300])?;
-        Ok(Self {
+        let [m, n, k] = three(&[1..=9, 1..=40, 0..=100])?;
+        let mut call = Self {
             m,
             n,
             k,
             transposed: three(&[0..=1])?,
-            strides: three(&[0..=9, 1..=40, 0..=400])?,
+            strides: [0; 3],
             offsets: three(&[-255..=0, -999..=999])?,
-            places: [Place::arbitrary(u, 0, 3)?, Place::arbitrary(u, 1, 3)?, Place::arbitrary(u, 2, 3)?],
+            places: [Place::arbitrary(u, 0)?, Place::arbitrary(u, 1)?, Place::arbitrary(u, 2)?],
             scaling: match u.arbitrary()? {
                 true => Scaling::U8 { mult_int: number(u, &[0..=9, -999..=999])?, shift: number(u, &[0..=31])? },
                 false => Scaling::F32 { scale: u.arbitrary()? },
             },
             bit_depth: number(u, &[0..=1])? as u32,
             seed: u.arbitrary()?,
-        })
+        };
+        for (i, matrix) in call.matrices().iter().enumerate() {
+            call.strides[i] = stride(u, matrix.len as i32)?;
+        }
+        // Now and then one lies in the block of another.
+        let [a, b, c] = call.matrices();
+        match u.int_in_range(0..=9)? {
+            6 => call.places[1] = b.place_beside(u, &a)?,
+            7 => call.places[2] = c.place_beside(u, &a)?,
+            8..=9 => call.places[2] = c.place_beside(u, &b)?,
+            _ => (),
+        }
+        Ok(call)
     }
 }
 
