@@ -68,7 +68,8 @@ fn values(u: &mut Unstructured, blocks: &mut Vec<Block>, usual: i32) -> Result<I
     for word in block.0.iter_mut().flat_map(|bytes| bytes.as_chunks_mut().0) {
         *word = (i32::from_ne_bytes(*word) % usual).to_ne_bytes();
     }
-    let values = I32Values { data: block.pointer(), len, value: number(u, &[1 - usual..=usual - 1])?, axis: tag(u, 2)? };
+    let values =
+        I32Values { data: block.pointer(), len, value: number(u, &[1 - usual..=usual - 1])?, axis: tag(u, 2)? };
     blocks.push(block);
     Ok(values)
 }
