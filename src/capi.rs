@@ -7,6 +7,7 @@ mod eight_bit_int_gemm;
 mod gemm;
 mod matrix;
 mod packed;
+mod pipeline;
 mod quantize;
 mod shared;
 mod stage;

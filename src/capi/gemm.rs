@@ -4,7 +4,8 @@ use super::context::{CallContext, ContextHandle};
 use super::matrix::{
     Frame, Major, QGEMM_TYPE_F32, QGEMM_TYPE_S8, QGEMM_TYPE_S16, QGEMM_TYPE_S32, QGEMM_TYPE_U8, RawOperand, RawResult,
 };
-use super::stage::{Gives, RawStage, Stages};
+use super::pipeline::{Gives, Stages};
+use super::stage::RawStage;
 use super::verbose::{self, Words};
 use super::versioned::{self, Versioned};
 use super::{Failure, Status, Within, guard};

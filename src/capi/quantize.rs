@@ -1,6 +1,6 @@
 //! Parameters from real numbers.
 
-use super::stage::{check_exponent, checked_rounding};
+use super::pipeline::{check_exponent, checked_rounding};
 use super::{Status, guard};
 use crate::error::Error;
 use crate::quantize::{Derivation, Multiplier, Quantization};

@@ -1,0 +1,237 @@
+//! A pipeline's stages, checked.
+
+use super::matrix::{
+    Frame, Major, QGEMM_TYPE_F32, QGEMM_TYPE_S8, QGEMM_TYPE_S16, QGEMM_TYPE_S32, QGEMM_TYPE_U8, check_pointer, major,
+    stride,
+};
+use super::stage::*;
+use super::{Failure, Place};
+use crate::error::Error;
+use crate::output::{Cast, Element, Logistic, QuantizeDown, Residual, Rounding, Scale, Stage, Tanh};
+use smallvec::SmallVec;
+use std::ffi::c_void;
+
+/// Pipelines up to this length take no memory from the heap.
+const USUAL: usize = 8;
+
+/// The stages of a pipeline, and its cast.
+pub(super) struct Stages<'a> {
+    pub stages: SmallVec<[Stage<'a>; USUAL]>,
+    pub gives: Gives,
+}
+
+/// What comes out of a stage.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Gives {
+    Integers,
+    Floats,
+    Narrow(Cast),
+}
+
+impl<'a> Stages<'a> {
+    /// # Safety
+    /// `stages` has `count` stages, and what they point at has the sizes that they say, unchanged for `'a`.
+    pub(super) unsafe fn read(stages: *const RawStage, count: usize, frame: &Frame) -> Result<Self, Failure> {
+        if count > 0 {
+            check_pointer("stages", stages)?;
+        }
+        // SAFETY: this function's own promise.
+        let raw = unsafe { crate::matrix::slice(stages, count) }.ok_or(Error::TooLarge { argument: "stages" })?;
+        let mut pipeline = Self { stages: SmallVec::new(), gives: Gives::Integers };
+        for (i, raw) in raw.iter().enumerate() {
+            // SAFETY: this function's own promise.
+            unsafe { pipeline.push(raw, frame) }.map_err(|error| Failure { error, place: Place::Stage(i) })?;
+        }
+        Ok(pipeline)
+    }
+
+    /// What QGEMM_VERBOSE calls them.
+    pub(super) fn names(&self) -> impl Iterator<Item = &'static str> {
+        let cast = match self.gives {
+            Gives::Narrow(Cast::Saturating) => Some("cast_saturating"),
+            Gives::Narrow(Cast::Truncating) => Some("cast_truncating"),
+            _ => None,
+        };
+        self.stages.iter().map(Stage::name).chain(cast)
+    }
+
+    /// # Safety
+    /// As for `read`.
+    unsafe fn push(&mut self, raw: &RawStage, frame: &Frame) -> Result<(), Error> {
+        if raw.reserved != 0 {
+            return Err(Error::Reserved { argument: "reserved" });
+        }
+        let (takes, gives) = match raw.kind {
+            QGEMM_STAGE_BIAS..=QGEMM_STAGE_RESIDUAL => (Gives::Integers, Gives::Integers),
+            QGEMM_STAGE_DEQUANTIZE => (Gives::Integers, Gives::Floats),
+            QGEMM_STAGE_BIAS_F32..=QGEMM_STAGE_RESIDUAL_F32 => (Gives::Floats, Gives::Floats),
+            QGEMM_STAGE_QUANTIZE => (Gives::Floats, Gives::Integers),
+            QGEMM_STAGE_CAST_SATURATING => (Gives::Integers, Gives::Narrow(Cast::Saturating)),
+            QGEMM_STAGE_CAST_TRUNCATING => (Gives::Integers, Gives::Narrow(Cast::Truncating)),
+            value => return Err(Error::Option { argument: "kind", value }),
+        };
+        let problem = match (self.gives, takes) {
+            (Gives::Narrow(_), _) => Some("the stage comes after a cast, which has to be the last"),
+            (Gives::Floats, Gives::Integers) => Some("the stage takes integers, but the one before it gives floats"),
+            (Gives::Integers, Gives::Floats) => Some("the stage takes floats, but the one before it gives integers"),
+            _ => None,
+        };
+        if let Some(problem) = problem {
+            return Err(Error::StageOrder { problem });
+        }
+        self.gives = gives;
+        if !matches!(gives, Gives::Narrow(_)) {
+            // SAFETY: this function's own promise.
+            self.stages.push(unsafe { stage(raw, frame)? });
+        }
+        Ok(())
+    }
+}
+
+/// The stage that C describes, checked, and turned over if the library computes the transpose.
+///
+/// # Safety
+/// What the stage points at has the sizes that it says, unchanged for `'a`.
+unsafe fn stage<'a>(raw: &RawStage, frame: &Frame) -> Result<Stage<'a>, Error> {
+    let u = &raw.u;
+    // SAFETY: any bytes make a valid value of each field; and this function's own promise.
+    unsafe {
+        Ok(match raw.kind {
+            QGEMM_STAGE_BIAS => Stage::Bias(frame.integers("u.bias.bias", &u.bias.bias)?),
+            QGEMM_STAGE_QUANTIZE_DOWN => {
+                let shift = frame.integers("u.quantize_down.shift", &u.quantize_down.shift)?;
+                if let Some(&value) = shift.all().iter().find(|shift| !(0..=31).contains(*shift)) {
+                    return Err(Error::Shift { argument: "u.quantize_down.shift", value: value.into() });
+                }
+                Stage::QuantizeDown(QuantizeDown {
+                    offset: frame.integers("u.quantize_down.offset", &u.quantize_down.offset)?,
+                    multiplier: frame.integers("u.quantize_down.multiplier", &u.quantize_down.multiplier)?,
+                    shift,
+                })
+            }
+            QGEMM_STAGE_SCALE => {
+                let exponent = frame.integers("u.scale.exponent", &u.scale.exponent)?;
+                exponent.all().iter().try_for_each(|&x| check_exponent("u.scale.exponent", x))?;
+                let multiplier = frame.integers("u.scale.multiplier", &u.scale.multiplier)?;
+                let rounding = checked_rounding("u.scale.rounding", u.scale.rounding)?;
+                Stage::Scale(Scale::new(multiplier, exponent, u.scale.offset_after, rounding))
+            }
+            QGEMM_STAGE_CLAMP => Stage::Clamp { min: u.clamp.min, max: u.clamp.max },
+            QGEMM_STAGE_TANH => Stage::Tanh(Tanh::new(u.tanh.zero, u.tanh.amplitude).ok_or(Error::Parameter {
+                argument: "u.tanh.amplitude",
+                value: u.tanh.amplitude.into(),
+                expected: "at least 0, and zero + 8 * amplitude and zero - 8 * amplitude fit 32 bits",
+            })?),
+            QGEMM_STAGE_LOGISTIC => {
+                let StageLogistic { zero, amplitude, result_zero, result_amplitude } = u.logistic;
+                let stage = Logistic::new(zero, amplitude, result_zero, result_amplitude);
+                Stage::Logistic(stage.ok_or(Error::Parameter {
+                    argument: "u.logistic.amplitude",
+                    value: amplitude.into(),
+                    expected: "positive, and result_amplitude not negative, and all integers between fit 32 bits",
+                })?)
+            }
+            QGEMM_STAGE_SCALE_F32 => Stage::ScaleF32 {
+                scale: frame.floats("u.scale_f32.scale", &u.scale_f32.scale)?,
+                offset_after: u.scale_f32.offset_after,
+            },
+            QGEMM_STAGE_RESIDUAL => {
+                let raw = u.residual;
+                check_exponent("u.residual.exponent", raw.exponent)?;
+                if raw.r#type == QGEMM_TYPE_F32 {
+                    let expected = "QGEMM_TYPE_U8, _S8, _S16 or _S32";
+                    return Err(Error::Type { argument: "u.residual.type", value: raw.r#type, expected });
+                }
+                Stage::Residual {
+                    residual: residual(raw.data, raw.r#type, raw.order, raw.stride, frame)?,
+                    zero_point: raw.zero_point,
+                    multiplier: raw.multiplier,
+                    exponent: raw.exponent,
+                    rounding: checked_rounding("u.residual.rounding", raw.rounding)?,
+                }
+            }
+            QGEMM_STAGE_DEQUANTIZE => Stage::Dequantize(frame.floats("u.dequantize.scale", &u.dequantize.scale)?),
+            QGEMM_STAGE_BIAS_F32 => Stage::BiasF32(frame.floats("u.bias_f32.bias", &u.bias_f32.bias)?),
+            QGEMM_STAGE_CLAMP_F32 => {
+                let StageClampF32 { min, max } = u.clamp_f32;
+                for (argument, bound) in [("u.clamp_f32.min", min), ("u.clamp_f32.max", max)] {
+                    if bound.is_nan() {
+                        return Err(Error::Parameter { argument, value: bound.into(), expected: "a number" });
+                    }
+                }
+                Stage::ClampF32 { min, max }
+            }
+            QGEMM_STAGE_RESIDUAL_F32 => {
+                let raw = u.residual_f32;
+                if !raw.scale.is_finite() {
+                    let value = raw.scale.into();
+                    return Err(Error::Parameter { argument: "u.residual_f32.scale", value, expected: "finite" });
+                }
+                if raw.r#type == QGEMM_TYPE_F32 && raw.zero_point != 0 {
+                    let (argument, value) = ("u.residual_f32.zero_point", raw.zero_point.into());
+                    return Err(Error::Parameter { argument, value, expected: "0 for floats" });
+                }
+                Stage::ResidualF32 {
+                    residual: residual(raw.data, raw.r#type, raw.order, raw.stride, frame)?,
+                    zero_point: raw.zero_point,
+                    scale: raw.scale,
+                }
+            }
+            QGEMM_STAGE_QUANTIZE => Stage::Quantize {
+                scale: frame.floats("u.quantize.scale", &u.quantize.scale)?,
+                zero_point: u.quantize.zero_point,
+            },
+            _ => unreachable!("casts and unknown kinds do not come here"),
+        })
+    }
+}
+
+pub(super) fn check_exponent(argument: &'static str, value: i32) -> Result<(), Error> {
+    match value {
+        -31..=30 => Ok(()),
+        _ => Err(Error::Exponent { argument, value: value.into() }),
+    }
+}
+
+pub(super) fn checked_rounding(argument: &'static str, value: u32) -> Result<Rounding, Error> {
+    match value {
+        QGEMM_ROUND_TWICE => Ok(Rounding::Twice),
+        QGEMM_ROUND_TWICE_UP => Ok(Rounding::TwiceUp),
+        QGEMM_ROUND_ONCE => Ok(Rounding::Once),
+        value => Err(Error::Option { argument, value }),
+    }
+}
+
+/// # Safety
+/// `data` reaches as far as the result's shape and `step` say, unchanged for `'a`.
+unsafe fn residual<'a>(
+    data: *const c_void,
+    r#type: u32,
+    order: u32,
+    step: i64,
+    frame: &Frame,
+) -> Result<Residual<'a>, Error> {
+    let element = match r#type {
+        QGEMM_TYPE_U8 => Element::U8,
+        QGEMM_TYPE_S8 => Element::I8,
+        QGEMM_TYPE_S16 => Element::I16,
+        QGEMM_TYPE_S32 => Element::I32,
+        QGEMM_TYPE_F32 => Element::F32,
+        value => return Err(Error::Type { argument: "type", value, expected: "one of QGEMM_TYPE_U8 to _F32" }),
+    };
+    let major = major("order", order)?;
+    let runs = if major == Major::Row { (frame.rows, frame.cols) } else { (frame.cols, frame.rows) };
+    let stride = stride(step, runs, 1)?;
+    if frame.rows > 0 && frame.cols > 0 {
+        if data.is_null() {
+            return Err(Error::Null { argument: "data" });
+        }
+        if !data.addr().is_multiple_of(element.size()) {
+            return Err(Error::Alignment { argument: "data", unit: element.size() });
+        }
+    }
+    let shape = if frame.major == Major::Row { (frame.rows, frame.cols) } else { (frame.cols, frame.rows) };
+    let steps = if major == frame.major { (stride, 1) } else { (1, stride) };
+    // SAFETY: this function's own promise.
+    unsafe { Residual::from_raw(data.cast(), element, shape, steps) }.ok_or(Error::TooLarge { argument: "data" })
+}
