@@ -298,6 +298,19 @@ static void test_the_documented_depth(struct seed *seed) {
     }
 }
 
+// 131072 times -128 times -128 is 2^31, the least sum that is too great.
+static void test_the_least_sum_that_is_too_great(struct seed *seed) {
+    struct product p = {.lhs = random_side(seed, lhs_elements), .rhs = random_side(seed, rhs_elements)};
+    p.lhs.is_packed = p.rhs.is_packed = 0;
+    p.lhs.type = p.rhs.type = QGEMM_TYPE_S8;
+    memset(p.lhs.offsets, 0, sizeof p.lhs.offsets);
+    memset(p.rhs.offsets, 0, sizeof p.rhs.offsets);
+    test_depth(&p, 131071, seed);
+    CHECK(no_sum_can_leave(&p));
+    test_depth(&p, 131072, seed);
+    CHECK(a_sum_could_leave(&p));
+}
+
 int main(void) {
     skip_unless_supported();
     struct seed seed = {31};
@@ -307,5 +320,6 @@ int main(void) {
     }
     test_extreme_offsets(&seed);
     test_the_documented_depth(&seed);
+    test_the_least_sum_that_is_too_great(&seed);
     return 0;
 }

@@ -270,6 +270,9 @@ static struct arguments make_arguments(struct seed *seed) {
     qgemm_gemm_options options = QGEMM_GEMM_OPTIONS_INIT;
     if (current.has_workspace) {
         arguments.workspace = make_plot(1, current.workspace_size, 0, placement_of_memory(seed));
+        // At any address: of the margin around it in the open there is enough.
+        if (!call->is_fenced)
+            arguments.workspace.data += below(seed, 64);
         fill_with_canaries(&arguments.workspace);
         options.workspace = arguments.workspace.data;
         options.workspace_size = current.workspace_size;

@@ -122,7 +122,7 @@ static void multiply(const struct parameters *p, const uint8_t *lhs_bytes, const
     };
     // From 32-bit sums to the bytes of the result: scale, add the zero point, confine to 0..255.
     qgemm_stage stages[2];
-    memset(stages, 0, sizeof stages);  // = {0} need not reach all of a union, of which the unused bytes have to be 0.
+    memset(stages, 0, sizeof stages);  // What is not set is 0.
     stages[0].kind = QGEMM_STAGE_SCALE;
     stages[0].u.scale.multiplier.value = p->multiplier;
     stages[0].u.scale.exponent.value = p->exponent;

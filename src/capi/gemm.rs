@@ -90,7 +90,7 @@ pub unsafe extern "C" fn qgemm_gemm(
             let store = call.store(stages.gives)?;
             call.check_overlap(&store, &stages.stages)?;
             let [lhs, rhs] = call.sides();
-            if options.flags & QGEMM_CHECK_OVERFLOW != 0 {
+            if options.flags & QGEMM_CHECK_OVERFLOW != 0 && call.has_results() {
                 let bound = lhs.bound(&rhs);
                 if bound > i32::MAX as u128 {
                     return Err(Error::Overflow { bound }.into());
@@ -215,6 +215,10 @@ impl<'a> Call<'a> {
         }
         let frame = Frame { rows, cols, major: result.major().within("result")? };
         Ok(Self { lhs, rhs, result, frame })
+    }
+
+    fn has_results(&self) -> bool {
+        self.frame.rows > 0 && self.frame.cols > 0
     }
 
     /// The sides of the row-major result that is computed. A column-major one is the row-major transpose, and
