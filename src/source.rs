@@ -5,7 +5,7 @@ use crate::kernel::Kernel;
 use crate::matrix::{Encoding, Offset, Operand, Order, Runs, bytes_of};
 use crate::output::LineOffsets;
 use crate::pack::Groups;
-use crate::packed::{Form, Packed};
+use crate::packed::{Form, Packed, Side};
 use crate::prepare::{Prepared, Room};
 use std::ops::Range;
 
@@ -112,12 +112,6 @@ impl<'a> Factor<'a> {
         let reach = |offset: &i32| ends.map(|end| (end + i64::from(*offset)).unsigned_abs()).into_iter().max();
         offsets.iter().filter_map(reach).max().unwrap_or(0).into()
     }
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Side {
-    Lhs,
-    Rhs,
 }
 
 /// One side of a product, as a kernel is to read it.
