@@ -256,6 +256,7 @@ impl Stripe<'_> {
         let slices = blocks.depth.pieces;
         let depth = blocks.depth.piece(slice);
         let panel = rhs.panel(self.rhs, self.cols.start, depth.clone());
+        let all = lhs.lines(self.lhs, depth);
         // Tiles as equal as can be: the first few are one row longer.
         let tiles = self.rows.len().div_ceil(kernel.rows);
         let (short, longer) = (self.rows.len() / tiles, self.rows.len() % tiles);
@@ -265,7 +266,7 @@ impl Stripe<'_> {
             let rows = next..next + short + usize::from(i < longer);
             next = rows.end;
             for (line, row) in lines.iter_mut().zip(rows.clone()) {
-                *line = lhs.line(self.lhs, row, depth.clone());
+                *line = all.get(row);
             }
             let tile = Tile {
                 lhs: &lines[..rows.len()],

@@ -304,8 +304,9 @@ impl<'a> Source<'a> {
                     kernel.pack_lines(operand, reading, lines, bytes);
                 }
                 let prepared = Prepared { first, bytes, sums: &[] };
+                let all = self.lines(&prepared, 0..self.depth);
                 for (sum, line) in sums.iter_mut().zip(first..first + count) {
-                    *sum = kernel.sum_line(self.line(&prepared, line, 0..self.depth), self.encoding());
+                    *sum = kernel.sum_line(all.get(line), self.encoding());
                 }
                 Prepared { sums, ..prepared }
             }
@@ -319,18 +320,18 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// A line of the LHS over a stretch of the depth.
+    /// The lines of the LHS over a stretch of the depth.
     #[inline]
-    pub(crate) fn line<'s>(&self, from: &Prepared<'s>, line: usize, depth: Range<usize>) -> &'s [u8]
+    pub(crate) fn lines<'s>(&self, from: &Prepared<'s>, depth: Range<usize>) -> Lines<'s>
     where
         'a: 's,
     {
-        if let Some(operand) = self.in_place() {
-            return &operand.run(line)[depth];
+        if let Some(&operand) = self.in_place() {
+            return Lines::InPlace { operand, depth };
         }
-        let size = self.kernel.groups.lhs_size();
-        let end = self.kernel.pad(depth.end);
-        &from.bytes[(line - from.first) * self.kernel.pitch(self.depth)..][depth.start * size..end * size]
+        let (size, pitch) = (self.kernel.groups.lhs_size(), self.kernel.pitch(self.depth));
+        let stretch = depth.start * size..self.kernel.pad(depth.end) * size;
+        Lines::Packed { bytes: from.bytes, first: from.first, pitch, stretch }
     }
 
     /// A panel of the RHS over a stretch of the depth.
@@ -338,6 +339,22 @@ impl<'a> Source<'a> {
     pub(crate) fn panel<'s>(&self, from: &Prepared<'s>, line: usize, depth: Range<usize>) -> &'s [u8] {
         let (width, end) = (self.kernel.width, self.kernel.pad(depth.end));
         &from.bytes[(line - from.first) * self.kernel.pad(self.depth)..][depth.start * width..end * width]
+    }
+}
+
+/// The lines of an LHS over a stretch of the depth, as a kernel reads them.
+pub(crate) enum Lines<'s> {
+    InPlace { operand: Operand<'s>, depth: Range<usize> },
+    Packed { bytes: &'s [u8], first: usize, pitch: usize, stretch: Range<usize> },
+}
+
+impl<'s> Lines<'s> {
+    #[inline]
+    pub(crate) fn get(&self, line: usize) -> &'s [u8] {
+        match self {
+            Lines::InPlace { operand, depth } => &operand.run(line)[depth.clone()],
+            Lines::Packed { bytes, first, pitch, stretch } => &bytes[(line - first) * pitch..][stretch.clone()],
+        }
     }
 }
 
