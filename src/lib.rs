@@ -28,6 +28,7 @@ mod quantize;
 mod reference;
 mod scratch;
 mod source;
+mod span;
 mod threads;
 
 pub use capi::*;
