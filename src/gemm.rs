@@ -9,6 +9,7 @@ use crate::output::{Finish, Region, Rescale};
 use crate::prepare::{Prepared, Room};
 use crate::scratch::Scratch;
 use crate::source::{Factor, Source, Space};
+use crate::span::Spans;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -274,6 +275,7 @@ impl Stripe<'_> {
                 rhs: panel,
                 cols: self.cols.len(),
                 fresh: slice == 0,
+                spans: Spans::Uniform(0),
             };
             let resting = if slices == 1 { 0 } else { i * kernel.tile_len() };
             let acc = &mut acc[resting..][..kernel.tile_len()];
