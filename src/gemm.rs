@@ -5,7 +5,7 @@ use crate::buffer::Carver;
 use crate::context::Context;
 use crate::error::Error;
 use crate::kernel::{Kernel, MAX_ROWS, Tile};
-use crate::output::{Finish, Region};
+use crate::output::{Finish, Region, Rescale};
 use crate::prepare::{Prepared, Room};
 use crate::scratch::Scratch;
 use crate::source::{Factor, Source, Space};
@@ -72,6 +72,7 @@ struct Product<'a> {
     kernel: &'static Kernel,
     /// The LHS and the RHS.
     sides: [Source<'a>; 2],
+    rescale: Option<Rescale>,
     depth: usize,
     blocks: Blocks,
     threads: usize,
@@ -94,11 +95,20 @@ const PIECES: usize = 4;
 impl<'a> Product<'a> {
     fn new(context: &'a Context, lhs: &Factor<'a>, rhs: &Factor<'a>, shape: Shape, threads: usize) -> Self {
         let kernel = context.kernel;
-        let sides = Source::pair(kernel, lhs, rhs);
+        let (sides, rescale) = Source::pair(kernel, lhs, rhs);
         let blocks = Blocks::new(kernel, shape, sides[RHS].order(), threads, Caches::get());
         let ready = sides.each_ref().map(Source::ready);
-        let mut product =
-            Self { context, kernel, sides, depth: shape.depth, blocks, threads, ready, desk: Default::default() };
+        let mut product = Self {
+            context,
+            kernel,
+            sides,
+            rescale,
+            depth: shape.depth,
+            blocks,
+            threads,
+            ready,
+            desk: Default::default(),
+        };
         for side in [LHS, RHS] {
             if product.ready[side].is_none() && !product.is_shared(side) {
                 product.desk[side] = product.sides[side].room(product.cut(side).longest());
@@ -259,7 +269,7 @@ impl Stripe<'_> {
             }
             let tile = Tile {
                 lhs: &lines[..rows.len()],
-                lhs_encoding: lhs.encoding,
+                lhs_encoding: lhs.encoding(),
                 rhs: panel,
                 cols: self.cols.len(),
                 fresh: slice == 0,
@@ -284,6 +294,7 @@ impl Stripe<'_> {
             col_sums: self.rhs.sums.get(self.cols.start - self.rhs.first..).unwrap_or_default(),
             row_offsets: lhs.offset,
             col_offsets: rhs.offset,
+            rescale: self.product.rescale.as_ref(),
             rows,
             cols: self.cols.clone(),
         }

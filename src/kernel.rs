@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::matrix::{Encoding, Operand};
 use crate::output::FinishFn;
 use crate::pack::{Groups, PackLhsFn, PackRhsFn, SumLineFn};
+use crate::reading::Reading;
 use once_cell::sync::Lazy;
 
 /// Everything the rest of the library knows of an instruction set.
@@ -93,7 +94,7 @@ impl Kernel {
         let padded = |len: usize, unit: usize| len.next_multiple_of(unit);
         panels.resize(padded(rhs.lines, self.width) * padded(rhs.depth, self.groups.len()), 0);
         // SAFETY: whoever has a kernel has a CPU that runs it.
-        unsafe { (self.pack_rhs)(rhs, self.groups.rhs_encoding(lhs), 0, panels) }
+        unsafe { (self.pack_rhs)(rhs, &Reading::plain(rhs.encoding, self.groups.rhs_encoding(lhs)), 0, panels) }
     }
 
     fn named(name: &'static str) -> Result<&'static Kernel, Error> {
@@ -133,26 +134,27 @@ macro_rules! kernel {
             use $crate::matrix::{Encoding, Operand};
             use $crate::output::{self, Finish, Region};
             use $crate::pack::{self, Groups};
+            use $crate::reading::Reading;
 
             const GROUPS: Groups = Groups::$groups;
             const WIDENED: bool = GROUPS.lhs_size() == 2;
 
             $(#[target_feature(enable = $feature)])*
-            fn pack_lhs(src: &Operand, to: Encoding, first: usize, pitch: usize, lines: &mut [u8]) {
-                pack::pack_lhs::<WIDENED>(src, to, first, pitch, lines)
+            fn pack_lhs(src: &Operand, reading: &Reading, first: usize, pitch: usize, lines: &mut [u8]) {
+                pack::pack_lhs::<WIDENED>(src, reading, first, pitch, lines)
             }
             $(#[target_feature(enable = $feature)])*
-            fn pack_rhs(src: &Operand, to: Encoding, first: usize, panels: &mut [u8]) {
+            fn pack_rhs(src: &Operand, reading: &Reading, first: usize, panels: &mut [u8]) {
                 // Closures have the features of the function around them.
                 let shuffle = pack::Shuffle {
-                    transpose: |lines: [&_; _], flip, to: &mut [_], pitch| {
-                        $($shuffle)::+::transpose(lines, flip, to, pitch)
+                    transpose: |lines: [&_; _], added, to: &mut [_], pitch| {
+                        $($shuffle)::+::transpose(lines, added, to, pitch)
                     },
-                    interleave: |depths: [&_; _], flip, to: &mut [_]| {
-                        $($shuffle)::+::interleave(depths, flip, to)
+                    interleave: |depths: [&_; _], added, to: &mut [_]| {
+                        $($shuffle)::+::interleave(depths, added, to)
                     },
                 };
-                pack::pack_rhs::<$width, { GROUPS.len() }>(src, to, first, panels, shuffle)
+                pack::pack_rhs::<$width, { GROUPS.len() }>(src, reading, first, panels, shuffle)
             }
             $(#[target_feature(enable = $feature)])*
             fn sum_line(line: &[u8], encoding: Encoding) -> i32 {

@@ -10,6 +10,7 @@
 //!
 //! A good place to start reading is [`gemm()`]; a C call enters in `capi/`.
 
+mod bit_depth;
 mod blocks;
 mod buffer;
 mod capi;
@@ -24,12 +25,14 @@ mod pack;
 mod packed;
 mod prepare;
 mod quantize;
+mod reading;
 #[cfg(test)]
 mod reference;
 mod scratch;
 mod source;
 mod threads;
 
+pub use bit_depth::{BitDepths, RoundingMode};
 pub use capi::*;
 pub use context::Context;
 pub use error::Error;

@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::kernel::Kernel;
 use crate::matrix::{Encoding, Offset, Operand};
 use crate::prepare::Prepared;
+use crate::reading::Reading;
 use header::{Content, Header};
 use label::{Declared, Label};
 use layout::{Layout, Sections};
@@ -103,13 +104,14 @@ impl Packed {
         if let Offset::PerLine(declared) = offset {
             offsets.copy_from_slice(&declared[..lines]);
         }
+        let reading = Reading::plain(operand.encoding, stored);
         if lines == 0 || depth == 0 {
             bytes.fill(0);
         } else if layout.form == Form::Panels {
-            kernel.pack_panels(operand, stored, 0..lines, bytes);
+            kernel.pack_panels(operand, &reading, 0..lines, bytes);
             kernel.sum_panels(bytes, stored, depth, sums);
         } else {
-            kernel.pack_lines(operand, stored, 0..lines, bytes);
+            kernel.pack_lines(operand, &reading, 0..lines, bytes);
             let lines = bytes.chunks_exact(layout.pitch);
             lines.zip(sums).for_each(|(line, sum)| *sum = kernel.sum_line(line, stored));
         }

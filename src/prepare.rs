@@ -3,6 +3,7 @@
 use crate::kernel::{Kernel, Tile};
 use crate::matrix::{Encoding, Operand};
 use crate::pack::Groups;
+use crate::reading::Reading;
 use std::ops::Range;
 
 /// Lines of one side, from line `first` on.
@@ -49,11 +50,11 @@ impl Kernel {
         Room { bytes: lines * self.pad(depth), sums: lines, unpacked: 0 }
     }
 
-    /// Packs `lines` of an LHS, read as the encoding `to`.
-    pub(crate) fn pack_lines(&self, src: &Operand, to: Encoding, lines: Range<usize>, bytes: &mut [u8]) {
+    /// Packs `lines` of an LHS.
+    pub(crate) fn pack_lines(&self, src: &Operand, reading: &Reading, lines: Range<usize>, bytes: &mut [u8]) {
         let pitch = self.pitch(src.depth);
         // SAFETY: whoever has a kernel has a CPU that runs it.
-        unsafe { (self.pack_lhs)(src, to, lines.start, pitch, &mut bytes[..lines.len() * pitch]) }
+        unsafe { (self.pack_lhs)(src, reading, lines.start, pitch, &mut bytes[..lines.len() * pitch]) }
     }
 
     /// The sum of a line of an LHS that the kernels read as `encoding`.
@@ -62,11 +63,11 @@ impl Kernel {
         unsafe { (self.sum_line)(line, encoding) }
     }
 
-    /// Packs `lines` of an RHS, read as the encoding `to`, into panels.
-    pub(crate) fn pack_panels(&self, src: &Operand, to: Encoding, lines: Range<usize>, bytes: &mut [u8]) {
+    /// Packs `lines` of an RHS into panels.
+    pub(crate) fn pack_panels(&self, src: &Operand, reading: &Reading, lines: Range<usize>, bytes: &mut [u8]) {
         let bytes = &mut bytes[..self.room_for_panels(lines.len(), src.depth).bytes];
         // SAFETY: whoever has a kernel has a CPU that runs it.
-        unsafe { (self.pack_rhs)(src, to, lines.start, bytes) }
+        unsafe { (self.pack_rhs)(src, reading, lines.start, bytes) }
     }
 
     /// The sums of all lines of panels that hold numbers of `encoding`: their products with a line of ones.

@@ -1,12 +1,14 @@
 //! One side of a product: where its lines come from, and how they become what the kernels read.
 
+use crate::bit_depth::Requantization;
 use crate::buffer::Carver;
 use crate::kernel::Kernel;
 use crate::matrix::{Encoding, Offset, Operand, Order, Runs, bytes_of};
-use crate::output::LineOffsets;
+use crate::output::{LineOffsets, Rescale};
 use crate::pack::Groups;
 use crate::packed::{Form, Packed, Side};
 use crate::prepare::{Prepared, Room};
+use crate::reading::Reading;
 use std::ops::Range;
 
 /// One side of a product: an operand, as it lies or packed, and what is added to its elements.
@@ -14,6 +16,7 @@ use std::ops::Range;
 pub struct Factor<'a> {
     item: Item<'a>,
     offset: Offset<'a>,
+    requantization: Option<Requantization>,
 }
 
 #[derive(Clone, Copy)]
@@ -28,7 +31,7 @@ impl<'a> Factor<'a> {
     /// # Panics
     /// If there are fewer offsets than lines.
     pub fn new(operand: Operand<'a>, offset: Offset<'a>) -> Self {
-        Self { item: Item::Operand(operand), offset }.checked()
+        Self { item: Item::Operand(operand), offset, requantization: None }.checked()
     }
 
     /// As [`Factor::new`], of a packed operand.
@@ -36,7 +39,7 @@ impl<'a> Factor<'a> {
     /// # Panics
     /// If there are fewer offsets than lines.
     pub fn packed(packed: &'a Packed, offset: Offset<'a>) -> Self {
-        Self { item: Item::Packed(packed), offset }.checked()
+        Self { item: Item::Packed(packed), offset, requantization: None }.checked()
     }
 
     fn checked(self) -> Self {
@@ -44,6 +47,11 @@ impl<'a> Factor<'a> {
             assert!(offsets.len() >= self.lines(), "an offset for each line");
         }
         self
+    }
+
+    /// The same with fewer bits of its elements.
+    pub(crate) fn requantized(self, requantization: Requantization) -> Self {
+        Self { requantization: Some(requantization), ..self }
     }
 
     pub(crate) fn lines(&self) -> usize {
@@ -90,6 +98,11 @@ impl<'a> Factor<'a> {
 
     /// What the magnitude of a sum of products with `other` cannot exceed.
     pub(crate) fn bound(&self, other: &Factor) -> u128 {
+        if self.requantization.is_some() || other.requantization.is_some() {
+            // Four terms, each rounded by itself, of numbers from 0 to 255 and offsets.
+            let reach = |factor: &Factor| 255 + factor.greatest_offset();
+            return self.depth() as u128 * reach(self) * reach(other) + 3;
+        }
         let (lhs, rhs) = (self.total() * other.greatest(), other.total() * self.greatest());
         lhs.min(rhs)
     }
@@ -104,13 +117,42 @@ impl<'a> Factor<'a> {
 
     /// The greatest magnitude that an element could have, its offset included.
     fn greatest(&self) -> u128 {
-        let offsets = match &self.offset {
-            Offset::Uniform(offset) => std::slice::from_ref(offset),
-            Offset::PerLine(offsets) => &offsets[..self.lines()],
-        };
         let ends = [0x00, 0x7f, 0x80, 0xff].map(|byte| i64::from(self.encoding().decode(byte)));
         let reach = |offset: &i32| ends.map(|end| (end + i64::from(*offset)).unsigned_abs()).into_iter().max();
-        offsets.iter().filter_map(reach).max().unwrap_or(0).into()
+        self.offsets().iter().filter_map(reach).max().unwrap_or(0).into()
+    }
+
+    /// The greatest magnitude of what is added to the elements, seen as 0 to 255.
+    fn greatest_offset(&self) -> u128 {
+        let base = self.encoding().shift_to(Encoding::U8);
+        let reach = |offset: &i32| (i64::from(*offset) - i64::from(base)).unsigned_abs();
+        self.offsets().iter().map(reach).max().unwrap_or(0).into()
+    }
+
+    /// What the kernels read it as, if it is up to this side.
+    fn read_as(&self) -> Encoding {
+        if self.requantization.is_some() { Encoding::U8 } else { self.encoding() }
+    }
+
+    /// How its bytes become numbers of the encoding `to`.
+    fn reading(&self, to: Encoding) -> Reading {
+        Reading { requantization: self.requantization, ..Reading::plain(self.read_as(), to) }
+    }
+
+    /// What is added to its numbers: those that its elements were requantized to, or those that `reading` gives.
+    fn line_offsets(&self, reading: &Reading) -> LineOffsets<'a> {
+        let shift = match self.requantization {
+            Some(_) => self.encoding().shift_to(Encoding::U8),
+            None => reading.shift,
+        };
+        LineOffsets { offset: self.offset, shift }
+    }
+
+    fn offsets(&self) -> &[i32] {
+        match &self.offset {
+            Offset::Uniform(offset) => std::slice::from_ref(offset),
+            Offset::PerLine(offsets) => &offsets[..self.lines()],
+        }
     }
 }
 
@@ -120,10 +162,9 @@ pub(crate) struct Source<'a> {
     side: Side,
     input: Input<'a>,
     depth: usize,
-    /// What its bytes are read as.
-    pub encoding: Encoding,
+    reading: Reading,
     pub offset: LineOffsets<'a>,
-    /// Whether the other side has an offset, which multiplies the sums of this side's lines.
+    /// Whether the sums of this side's lines are needed, because something is added to the other side's elements.
     is_summed: bool,
 }
 
@@ -138,41 +179,49 @@ enum Input<'a> {
 
 impl<'a> Source<'a> {
     /// Both sides of a product. An RHS that is packed already decides what the LHS is read as, otherwise the LHS decides.
-    pub(crate) fn pair(kernel: &'static Kernel, lhs: &Factor<'a>, rhs: &Factor<'a>) -> [Self; 2] {
+    pub(crate) fn pair(kernel: &'static Kernel, lhs: &Factor<'a>, rhs: &Factor<'a>) -> ([Self; 2], Option<Rescale>) {
         let ready = |factor: &Factor<'a>, form| match factor.item {
-            Item::Packed(packed) if packed.form() == form && packed.is_for(kernel) => Some(packed),
+            Item::Packed(packed)
+                if packed.form() == form && packed.is_for(kernel) && factor.requantization.is_none() =>
+            {
+                Some(packed)
+            }
             _ => None,
         };
         let panels = ready(rhs, Form::Panels);
         let lhs_encoding = match (panels, kernel.groups) {
             (Some(panels), Groups::Quads) => panels.stored().other(),
-            _ => lhs.encoding(),
+            _ => lhs.read_as(),
         };
         let lines = ready(lhs, Form::Lines).filter(|lines| lines.stored() == lhs_encoding);
-        let rhs_encoding = kernel.groups.rhs_encoding(lhs_encoding);
-        let offset = |factor: &Factor<'a>, encoding| LineOffsets {
-            offset: factor.offset,
-            shift: factor.encoding().shift_to(encoding),
+        let readings = [lhs.reading(lhs_encoding), rhs.reading(kernel.groups.rhs_encoding(lhs_encoding))];
+        let rescale = Rescale::new(&readings[0], &readings[1]);
+        let offsets = [lhs.line_offsets(&readings[0]), rhs.line_offsets(&readings[1])];
+        let is_added_to =
+            [0, 1].map(|side| offsets[side].uniform() != Some(0) || (rescale.is_some() && readings[side].shift != 0));
+        let source = |side, factor: &Factor<'a>, ready: Option<&'a Packed>, reading, offset, is_summed| Self {
+            kernel,
+            side,
+            input: match (factor.item, ready) {
+                (_, Some(packed)) => Input::Ready(packed.prepared()),
+                (Item::Operand(operand), _) => Input::Operand(operand),
+                (Item::Packed(packed), None) => Input::Otherwise(packed),
+            },
+            depth: factor.depth(),
+            reading,
+            offset,
+            is_summed,
         };
-        let (lhs_offset, rhs_offset) = (offset(lhs, lhs_encoding), offset(rhs, rhs_encoding));
-        let source =
-            |side, factor: &Factor<'a>, ready: Option<&'a Packed>, encoding, offset, other: LineOffsets| Self {
-                kernel,
-                side,
-                input: match (factor.item, ready) {
-                    (_, Some(packed)) => Input::Ready(packed.prepared()),
-                    (Item::Operand(operand), _) => Input::Operand(operand),
-                    (Item::Packed(packed), None) => Input::Otherwise(packed),
-                },
-                depth: factor.depth(),
-                encoding,
-                offset,
-                is_summed: other.uniform() != Some(0),
-            };
-        [
-            source(Side::Lhs, lhs, lines, lhs_encoding, lhs_offset, rhs_offset),
-            source(Side::Rhs, rhs, panels, rhs_encoding, rhs_offset, lhs_offset),
-        ]
+        let sides = [
+            source(Side::Lhs, lhs, lines, readings[0], offsets[0], is_added_to[1]),
+            source(Side::Rhs, rhs, panels, readings[1], offsets[1], is_added_to[0]),
+        ];
+        (sides, rescale)
+    }
+
+    /// What its bytes are read as.
+    pub(crate) fn encoding(&self) -> Encoding {
+        self.reading.to
     }
 
     /// Which way the memory runs that lines are packed from.
@@ -195,7 +244,7 @@ impl<'a> Source<'a> {
     fn in_place(&self) -> Option<&Operand<'a>> {
         match &self.input {
             Input::Operand(operand)
-                if self.side == Side::Lhs && self.kernel.groups.read_in_place(operand, self.encoding) =>
+                if self.side == Side::Lhs && self.kernel.groups.read_in_place(operand, &self.reading) =>
             {
                 Some(operand)
             }
@@ -224,12 +273,13 @@ impl<'a> Source<'a> {
         let Space { bytes, sums, unpacked } = space.first(self.room(lines.len()));
         match &self.input {
             Input::Ready(prepared) => *prepared,
-            Input::Operand(operand) => self.pack(operand, lines.clone(), lines.start, bytes, sums),
+            Input::Operand(operand) => self.pack(operand, &self.reading, lines.clone(), lines.start, bytes, sums),
             Input::Otherwise(packed) => {
                 packed.unpack(lines.clone(), unpacked);
                 let shape = (lines.len(), self.depth);
                 let operand = Operand::new(unpacked, shape, self.depth, Order::DepthContiguous, packed.encoding());
-                self.pack(&operand, 0..lines.len(), lines.start, bytes, sums)
+                let reading = Reading { first_line: lines.start, ..self.reading };
+                self.pack(&operand, &reading, 0..lines.len(), lines.start, bytes, sums)
             }
         }
     }
@@ -238,6 +288,7 @@ impl<'a> Source<'a> {
     fn pack<'s>(
         &self,
         operand: &Operand,
+        reading: &Reading,
         lines: Range<usize>,
         first: usize,
         bytes: &'s mut [u8],
@@ -250,18 +301,18 @@ impl<'a> Source<'a> {
         match self.side {
             Side::Lhs => {
                 if self.in_place().is_none() {
-                    kernel.pack_lines(operand, self.encoding, lines, bytes);
+                    kernel.pack_lines(operand, reading, lines, bytes);
                 }
                 let prepared = Prepared { first, bytes, sums: &[] };
                 for (sum, line) in sums.iter_mut().zip(first..first + count) {
-                    *sum = kernel.sum_line(self.line(&prepared, line, 0..self.depth), self.encoding);
+                    *sum = kernel.sum_line(self.line(&prepared, line, 0..self.depth), self.encoding());
                 }
                 Prepared { sums, ..prepared }
             }
             Side::Rhs => {
-                kernel.pack_panels(operand, self.encoding, lines, bytes);
+                kernel.pack_panels(operand, reading, lines, bytes);
                 if self.is_summed {
-                    kernel.sum_panels(bytes, self.encoding, self.depth, sums);
+                    kernel.sum_panels(bytes, self.encoding(), self.depth, sums);
                 }
                 Prepared { first, bytes, sums }
             }
