@@ -22,7 +22,8 @@ use std::mem::offset_of;
 use std::ptr;
 
 /// Flag of a product: fail with QGEMM_STATUS_OVERFLOW where a sum could leave 32 bits, instead of wrapping around. Judged
-/// before anything is computed, by the depth, the types, the offsets and, where an operand is packed, its values.
+/// before anything is computed, by the depth, the types or the ranges that were promised, the offsets and, where an
+/// operand is packed, its values.
 pub const QGEMM_CHECK_OVERFLOW: u32 = 1;
 
 /// Flag of a product: fail with QGEMM_STATUS_RANGE where an element is less than its operand's least or greater than its

@@ -91,8 +91,8 @@ pub struct RawOperand {
     pub offset: I32Values,
     /// What no element is less than, if the caller promises that. If it and greatest are 0, nothing is promised.
     ///
-    /// Products count on what is promised, and some become faster by it. Where an element breaks the promise, results may
-    /// be wrong, but nothing worse happens; QGEMM_CHECK_RANGE makes it an error. Of a packed operand the range is known:
+    /// Products may count on what is promised, to be faster. Where an element breaks the promise, results may then be
+    /// wrong, but nothing worse happens; QGEMM_CHECK_RANGE makes it an error. Of a packed operand the range is known:
     /// qgemm_pack() looks at the elements, and ignores the promise.
     pub least: i32,
     /// What no element is greater than: not less than least, and both among the numbers of the type.
