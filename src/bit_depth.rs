@@ -98,6 +98,11 @@ impl Requantization {
         Self { levels: ((1u32 << bits) - 1) as u8, flip: encoding.shift_to(Encoding::U8) as u8, lattice }
     }
 
+    /// How many bits result.
+    pub(crate) fn bits(&self) -> u32 {
+        self.levels.count_ones()
+    }
+
     /// Requantizes a part of a line, from `depth` on.
     #[inline(always)]
     pub(crate) fn along_depth(&self, (line, depth): (usize, usize), src: &[u8], to: &mut [u8]) {

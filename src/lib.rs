@@ -25,6 +25,7 @@ mod pack;
 mod packed;
 mod prepare;
 mod quantize;
+mod range;
 mod reading;
 #[cfg(test)]
 mod reference;

@@ -130,6 +130,7 @@ fn config() -> ProptestConfig {
 fn assert_same(one: &Packed, other: &Packed, who: &str) {
     assert_eq!(one.label, other.label, "{who}");
     assert_eq!((one.layout, one.stored, one.bound), (other.layout, other.stored, other.bound), "{who}");
+    assert_eq!(one.range(), other.range(), "{who}");
     assert_eq!(one.blob(), other.blob(), "{who}");
     assert_eq!(one.prepared().sums, other.prepared().sums, "{who}");
     assert_eq!(one.prepared().bytes, other.prepared().bytes, "{who}");
@@ -265,6 +266,26 @@ proptest! {
         if let (&[one], &[another]) = (&case.offsets[..], &other.offsets[..]) {
             let farthest = u64::from(one.abs_diff(another)) * case.depth as u64;
             prop_assert!(bound <= case.bound(case.offset()) + farthest);
+        }
+    }
+
+    #[test]
+    fn the_range_is_that_of_the_elements_and_the_first_stray_is_found(case in case()) {
+        let elements: Vec<i32> = case.plain().iter().map(|&b| case.encoding.decode(b)).collect();
+        for kernel in kernels() {
+            let packed = case.pack(kernel);
+            let [Some(&least), Some(&greatest)] = [elements.iter().min(), elements.iter().max()] else {
+                prop_assert_eq!(packed.range(), ElementRange::all(case.encoding));
+                continue;
+            };
+            prop_assert_eq!(packed.range(), ElementRange { least, greatest });
+            prop_assert_eq!(packed.stray(&packed.range()), Ok(None));
+            for range in [ElementRange { least: least + 1, greatest }, ElementRange { least, greatest: greatest - 1 }] {
+                let at = elements.iter().position(|x| !(range.least..=range.greatest).contains(x)).unwrap();
+                let stray = Stray { line: at / case.depth, depth: at % case.depth, value: elements[at] };
+                prop_assert_eq!(packed.stray(&range), Ok(Some(stray)), "{}: {:?}", kernel.name, case);
+                prop_assert_eq!(range.stray(&case.operand()), Some(stray), "{:?}", case);
+            }
         }
     }
 
