@@ -28,7 +28,6 @@ pub struct Kernel {
     pub(crate) finish: FinishFn,
     /// A faster kernel of the same instruction set, which sums small numbers in 16 bits. It is in no list: a product
     /// chooses it for its operands.
-    #[cfg_attr(not(test), expect(dead_code, reason = "products do not choose narrow kernels yet"))]
     pub(crate) narrow: Option<&'static Kernel>,
     is_supported: fn() -> bool,
 }
