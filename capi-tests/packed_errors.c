@@ -49,8 +49,8 @@ static void wrong_operands(void) {
     w.operand.data = NULL;
     sizing_fails(&w, QGEMM_STATUS_NULL_POINTER, "operand->data is null, but its matrix has elements");
     w = faultless();
-    w.operand.struct_size -= 8;
-    size_t least = sizeof(qgemm_operand);
+    size_t least = offsetof(qgemm_operand, least);
+    w.operand.struct_size = least - 8;
     char text[200];
     snprintf(text, sizeof text, "operand->struct_size is %zu, but must be sizeof(*operand), which is %zu or more",
              least - 8, least);
@@ -67,6 +67,9 @@ static void wrong_operands(void) {
     w = faultless();
     w.operand.type = QGEMM_TYPE_S16;
     sizing_fails(&w, QGEMM_STATUS_TYPE, "operand->type is 3, but must be QGEMM_TYPE_U8 or QGEMM_TYPE_S8");
+    w = faultless();
+    w.operand.greatest = 256;
+    sizing_fails(&w, QGEMM_STATUS_PARAMETER, "operand->greatest is 256, but must be 0 to 255");
     w = faultless();
     w.operand.order = 2;
     sizing_fails(&w, QGEMM_STATUS_OPTION, "operand->order is 2, which this libqgemm does not know");

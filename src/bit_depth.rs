@@ -98,6 +98,11 @@ impl Requantization {
         Self { levels: ((1u32 << bits) - 1) as u8, flip: encoding.shift_to(Encoding::U8) as u8, lattice }
     }
 
+    /// How many bits result.
+    pub(crate) fn bits(&self) -> u32 {
+        self.levels.count_ones()
+    }
+
     /// Requantizes a part of a line, from `depth` on.
     #[inline(always)]
     pub(crate) fn along_depth(&self, (line, depth): (usize, usize), src: &[u8], to: &mut [u8]) {
@@ -119,6 +124,7 @@ impl Requantization {
     /// What is added repeats after a period.
     #[inline(always)]
     fn scale(&self, added: &[u8; PERIOD], src: &[u8], to: &mut [u8]) {
+        assert_eq!(src.len(), to.len());
         for (src, to) in src.chunks(PERIOD).zip(to.chunks_mut(PERIOD)) {
             for ((to, &x), &added) in to.iter_mut().zip(src).zip(added) {
                 *to = self.of(x, added);

@@ -43,8 +43,12 @@ pub enum Error {
     },
     /// A bit depth setting has no such value.
     BitDepth {
+        /// The argument's name.
+        argument: &'static str,
         /// What was passed.
-        value: u32,
+        value: i64,
+        /// What is expected.
+        expected: &'static str,
     },
     /// A number of threads is negative.
     Threads {
@@ -165,6 +169,21 @@ pub enum Error {
         /// The greatest magnitude that a sum could have.
         bound: u128,
     },
+    /// An element is outside of the range that was promised, and the caller wants to know.
+    Range {
+        /// The operand's name.
+        operand: &'static str,
+        /// The element's row.
+        row: usize,
+        /// And its column.
+        col: usize,
+        /// The element.
+        value: i32,
+        /// What none was to be less than.
+        least: i32,
+        /// And greater than.
+        greatest: i32,
+    },
     /// A pointer is null that has to point at something.
     Missing {
         /// The argument's name.
@@ -226,8 +245,8 @@ impl fmt::Display for Error {
             Error::Shift { argument, value } => {
                 write!(f, "{argument} is {value}, but must be 0 to 31")
             }
-            Error::BitDepth { value } => {
-                write!(f, "bit_depth is {value}, but must be QGEMM_A8B8 (0) or QGEMM_A5B7 (1)")
+            Error::BitDepth { argument, value, expected } => {
+                write!(f, "{argument} is {value}, but must be {expected}")
             }
             Error::Threads { argument, value } => {
                 write!(f, "{argument} is {value}, but must be a number of threads, or 0 for one on each processor")
@@ -282,6 +301,9 @@ impl fmt::Display for Error {
             Error::Reserved { argument } => write!(f, "{argument} is reserved and must be 0"),
             Error::Overflow { bound } => {
                 write!(f, "a sum could reach {bound}, beyond 32 bits, with these sizes, types and offsets")
+            }
+            Error::Range { operand, row, col, value, least, greatest } => {
+                write!(f, "{operand}({row}, {col}) is {value}, but was promised to be {least} to {greatest}")
             }
             Error::Missing { argument } => {
                 write!(f, "{argument} is null, but must not be")

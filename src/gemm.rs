@@ -9,6 +9,7 @@ use crate::output::{Finish, Region, Rescale};
 use crate::prepare::{Prepared, Room};
 use crate::scratch::Scratch;
 use crate::source::{Factor, Source, Space};
+use crate::span::Spans;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -256,6 +257,7 @@ impl Stripe<'_> {
         let slices = blocks.depth.pieces;
         let depth = blocks.depth.piece(slice);
         let panel = rhs.panel(self.rhs, self.cols.start, depth.clone());
+        let all = lhs.lines(self.lhs, depth);
         // Tiles as equal as can be: the first few are one row longer.
         let tiles = self.rows.len().div_ceil(kernel.rows);
         let (short, longer) = (self.rows.len() / tiles, self.rows.len() % tiles);
@@ -265,7 +267,7 @@ impl Stripe<'_> {
             let rows = next..next + short + usize::from(i < longer);
             next = rows.end;
             for (line, row) in lines.iter_mut().zip(rows.clone()) {
-                *line = lhs.line(self.lhs, row, depth.clone());
+                *line = all.get(row);
             }
             let tile = Tile {
                 lhs: &lines[..rows.len()],
@@ -273,6 +275,7 @@ impl Stripe<'_> {
                 rhs: panel,
                 cols: self.cols.len(),
                 fresh: slice == 0,
+                spans: Spans::Uniform(0),
             };
             let resting = if slices == 1 { 0 } else { i * kernel.tile_len() };
             let acc = &mut acc[resting..][..kernel.tile_len()];

@@ -25,11 +25,13 @@ mod pack;
 mod packed;
 mod prepare;
 mod quantize;
+mod range;
 mod reading;
 #[cfg(test)]
 mod reference;
 mod scratch;
 mod source;
+mod span;
 mod threads;
 
 pub use bit_depth::{BitDepths, RoundingMode};

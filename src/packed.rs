@@ -11,8 +11,9 @@
 use crate::buffer::ALIGN;
 use crate::error::Error;
 use crate::kernel::Kernel;
-use crate::matrix::{Encoding, Offset, Operand};
+use crate::matrix::{Encoding, Offset, Operand, Order};
 use crate::prepare::Prepared;
+use crate::range::{ElementRange, Stray};
 use crate::reading::Reading;
 use header::{Content, Header};
 use label::{Declared, Label};
@@ -46,6 +47,8 @@ pub struct Packed {
     stored: Encoding,
     /// max over the lines of Σ |number + declared offset|.
     bound: u64,
+    /// From where to where the numbers go.
+    range: ElementRange,
 }
 
 impl Packed {
@@ -86,8 +89,8 @@ impl Packed {
             Some(lent) => Memory::lent(lent, sections.end()),
             None => Memory::own(sections.end())?,
         };
-        let (stored, bound) = (label.stored(kernel), bound::of(operand, offset));
-        let mut packed = Self { memory, kernel, label, layout, sections, stored, bound };
+        let (stored, bound, range) = (label.stored(kernel), bound::of(operand, offset), ElementRange::of(operand));
+        let mut packed = Self { memory, kernel, label, layout, sections, stored, bound, range };
         packed.fill(operand, offset);
         Ok(packed)
     }
@@ -116,7 +119,7 @@ impl Packed {
             lines.zip(sums).for_each(|(line, sum)| *sum = kernel.sum_line(line, stored));
         }
         let checksum = crc32fast::hash(content);
-        let content = Content::Packed { layout, stored, bound: self.bound };
+        let content = Content::Packed { layout, stored, bound: self.bound, range: self.range };
         head.copy_from_slice(&Header { label: self.label, content, checksum }.to_bytes());
     }
 
@@ -128,7 +131,7 @@ impl Packed {
         let (head, content) = bytes.as_slice().split_first_chunk().ok_or(damaged("they are too few"))?;
         // Copied, so that what is checked is what is used.
         let Header { label, content: kind, checksum } = Header::read(&{ *head })?;
-        let Content::Packed { layout, stored, bound } = kind else {
+        let Content::Packed { layout, stored, bound, range } = kind else {
             return portable::load(&label, checksum, content, kernel);
         };
         if Layout::of(kernel, layout.form, label.depth) != Some(layout) {
@@ -148,7 +151,7 @@ impl Packed {
             return Err(damaged("the checksum is wrong"));
         }
         let memory = Memory::lent(bytes, sections.end());
-        Ok(Self { memory, kernel, label, layout, sections, stored, bound })
+        Ok(Self { memory, kernel, label, layout, sections, stored, bound, range })
     }
 }
 
@@ -175,6 +178,33 @@ impl Packed {
     /// The operand's own encoding, in which offsets are meant and [`Packed::unpack`] writes.
     pub(crate) fn encoding(&self) -> Encoding {
         self.label.encoding
+    }
+
+    /// What no element is outside of: exact, if there are any.
+    pub(crate) fn range(&self) -> ElementRange {
+        self.range
+    }
+
+    /// The first element, line by line, that is not in a range.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub(crate) fn stray(&self, range: &ElementRange) -> Result<Option<Stray>, Error> {
+        if range.holds(&self.range) {
+            return Ok(None);
+        }
+        let depth = self.depth();
+        let mut unpacked = Vec::new();
+        unpacked.try_reserve_exact(depth).map_err(|_| Error::OutOfMemory { bytes: depth })?;
+        unpacked.resize(depth, 0);
+        for line in 0..self.lines() {
+            self.unpack(line..line + 1, &mut unpacked);
+            let operand = Operand::new(&unpacked, (1, depth), depth, Order::DepthContiguous, self.encoding());
+            if let Some(stray) = range.stray(&operand) {
+                return Ok(Some(Stray { line, ..stray }));
+            }
+        }
+        Ok(None)
     }
 
     /// What the kernels read it as.

@@ -2,12 +2,14 @@
 
 use crate::bit_depth::Requantization;
 use crate::buffer::Carver;
+use crate::error::Error;
 use crate::kernel::Kernel;
 use crate::matrix::{Encoding, Offset, Operand, Order, Runs, bytes_of};
 use crate::output::{LineOffsets, Rescale};
 use crate::pack::Groups;
 use crate::packed::{Form, Packed, Side};
 use crate::prepare::{Prepared, Room};
+use crate::range::{ElementRange, Stray};
 use crate::reading::Reading;
 use std::ops::Range;
 
@@ -16,6 +18,8 @@ use std::ops::Range;
 pub struct Factor<'a> {
     item: Item<'a>,
     offset: Offset<'a>,
+    /// What the caller says of the elements.
+    promised: ElementRange,
     requantization: Option<Requantization>,
 }
 
@@ -31,7 +35,7 @@ impl<'a> Factor<'a> {
     /// # Panics
     /// If there are fewer offsets than lines.
     pub fn new(operand: Operand<'a>, offset: Offset<'a>) -> Self {
-        Self { item: Item::Operand(operand), offset, requantization: None }.checked()
+        Self::of(Item::Operand(operand), operand.encoding, offset)
     }
 
     /// As [`Factor::new`], of a packed operand.
@@ -39,14 +43,49 @@ impl<'a> Factor<'a> {
     /// # Panics
     /// If there are fewer offsets than lines.
     pub fn packed(packed: &'a Packed, offset: Offset<'a>) -> Self {
-        Self { item: Item::Packed(packed), offset, requantization: None }.checked()
+        Self::of(Item::Packed(packed), packed.encoding(), offset)
     }
 
-    fn checked(self) -> Self {
-        if let Offset::PerLine(offsets) = self.offset {
-            assert!(offsets.len() >= self.lines(), "an offset for each line");
+    fn of(item: Item<'a>, encoding: Encoding, offset: Offset<'a>) -> Self {
+        let factor = Self { item, offset, promised: ElementRange::all(encoding), requantization: None };
+        if let Offset::PerLine(offsets) = offset {
+            assert!(offsets.len() >= factor.lines(), "an offset for each line");
         }
-        self
+        factor
+    }
+
+    /// The same with the promise that no element is less than `least` or greater than `greatest`.
+    ///
+    /// # Panics
+    /// If these are not numbers of the operand's encoding, in this order.
+    pub fn within(self, least: i32, greatest: i32) -> Self {
+        let promised = ElementRange { least, greatest };
+        assert!(least <= greatest && ElementRange::all(self.encoding()).holds(&promised), "a range of elements");
+        Self { promised, ..self }
+    }
+
+    /// What no element is outside of, if the promise is kept. Of a packed operand it is known.
+    pub(crate) fn range(&self) -> ElementRange {
+        match &self.item {
+            Item::Operand(_) => self.promised,
+            Item::Packed(packed) => packed.range(),
+        }
+    }
+
+    /// The first element, line by line, that breaks the promise.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub(crate) fn stray(&self) -> Result<Option<Stray>, Error> {
+        match &self.item {
+            Item::Operand(operand) => Ok(self.promised.stray(operand)),
+            Item::Packed(packed) => packed.stray(&self.promised),
+        }
+    }
+
+    /// What the caller says of the elements.
+    pub(crate) fn promised(&self) -> ElementRange {
+        self.promised
     }
 
     /// The same with fewer bits of its elements.
@@ -66,6 +105,11 @@ impl<'a> Factor<'a> {
             Item::Operand(operand) => operand.depth,
             Item::Packed(packed) => packed.depth(),
         }
+    }
+
+    /// How many bits of its elements count.
+    pub(crate) fn bits(&self) -> u32 {
+        self.requantization.map_or(8, |requantization| requantization.bits())
     }
 
     /// Which way the operand's memory runs. None if it is packed.
@@ -117,7 +161,8 @@ impl<'a> Factor<'a> {
 
     /// The greatest magnitude that an element could have, its offset included.
     fn greatest(&self) -> u128 {
-        let ends = [0x00, 0x7f, 0x80, 0xff].map(|byte| i64::from(self.encoding().decode(byte)));
+        let ElementRange { least, greatest } = self.range();
+        let ends = [least, greatest].map(i64::from);
         let reach = |offset: &i32| ends.map(|end| (end + i64::from(*offset)).unsigned_abs()).into_iter().max();
         self.offsets().iter().filter_map(reach).max().unwrap_or(0).into()
     }
@@ -304,8 +349,9 @@ impl<'a> Source<'a> {
                     kernel.pack_lines(operand, reading, lines, bytes);
                 }
                 let prepared = Prepared { first, bytes, sums: &[] };
+                let all = self.lines(&prepared, 0..self.depth);
                 for (sum, line) in sums.iter_mut().zip(first..first + count) {
-                    *sum = kernel.sum_line(self.line(&prepared, line, 0..self.depth), self.encoding());
+                    *sum = kernel.sum_line(all.get(line), self.encoding());
                 }
                 Prepared { sums, ..prepared }
             }
@@ -319,18 +365,18 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// A line of the LHS over a stretch of the depth.
+    /// The lines of the LHS over a stretch of the depth.
     #[inline]
-    pub(crate) fn line<'s>(&self, from: &Prepared<'s>, line: usize, depth: Range<usize>) -> &'s [u8]
+    pub(crate) fn lines<'s>(&self, from: &Prepared<'s>, depth: Range<usize>) -> Lines<'s>
     where
         'a: 's,
     {
-        if let Some(operand) = self.in_place() {
-            return &operand.run(line)[depth];
+        if let Some(&operand) = self.in_place() {
+            return Lines::InPlace { operand, depth };
         }
-        let size = self.kernel.groups.lhs_size();
-        let end = self.kernel.pad(depth.end);
-        &from.bytes[(line - from.first) * self.kernel.pitch(self.depth)..][depth.start * size..end * size]
+        let (size, pitch) = (self.kernel.groups.lhs_size(), self.kernel.pitch(self.depth));
+        let stretch = depth.start * size..self.kernel.pad(depth.end) * size;
+        Lines::Packed { bytes: from.bytes, first: from.first, pitch, stretch }
     }
 
     /// A panel of the RHS over a stretch of the depth.
@@ -338,6 +384,22 @@ impl<'a> Source<'a> {
     pub(crate) fn panel<'s>(&self, from: &Prepared<'s>, line: usize, depth: Range<usize>) -> &'s [u8] {
         let (width, end) = (self.kernel.width, self.kernel.pad(depth.end));
         &from.bytes[(line - from.first) * self.kernel.pad(self.depth)..][depth.start * width..end * width]
+    }
+}
+
+/// The lines of an LHS over a stretch of the depth, as a kernel reads them.
+pub(crate) enum Lines<'s> {
+    InPlace { operand: Operand<'s>, depth: Range<usize> },
+    Packed { bytes: &'s [u8], first: usize, pitch: usize, stretch: Range<usize> },
+}
+
+impl<'s> Lines<'s> {
+    #[inline]
+    pub(crate) fn get(&self, line: usize) -> &'s [u8] {
+        match self {
+            Lines::InPlace { operand, depth } => &operand.run(line)[depth.clone()],
+            Lines::Packed { bytes, first, pitch, stretch } => &bytes[(line - first) * pitch..][stretch.clone()],
+        }
     }
 }
 

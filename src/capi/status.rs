@@ -57,6 +57,8 @@ pub enum Status {
     PackedLayout = 21,
     /** An option has no such value, or what is reserved is not 0. */
     Option = 22,
+    /** An element is outside of the range that was promised, and QGEMM_CHECK_RANGE was asked for. */
+    Range = 23,
 }
 
 impl From<Error> for Status {
@@ -83,6 +85,7 @@ impl From<Error> for Status {
             Error::Exponent { .. } => Status::ShiftRange,
             Error::Reserved { .. } => Status::Option,
             Error::Overflow { .. } => Status::Overflow,
+            Error::Range { .. } => Status::Range,
             Error::PackedSide { .. } => Status::PackedLayout,
             Error::Missing { .. } => Status::NullPointer,
             Error::UnknownIsa { .. } | Error::UnsupportedIsa { .. } => Status::Unsupported,
@@ -123,6 +126,7 @@ pub extern "C" fn qgemm_status_message(status: i32) -> *const c_char {
         20 => c"a packed operand is damaged, or none",
         21 => c"an operand was packed for another kernel, byte order or format version",
         22 => c"unknown option",
+        23 => c"an element is outside of the range that was promised",
         _ => c"unknown status",
     };
     message.as_ptr()

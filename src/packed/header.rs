@@ -19,7 +19,9 @@
 //! |  40 |     8 | depth                                                                       |
 //! |  48 |     8 | bytes that a line takes                                                     |
 //! |  56 |     8 | max over the lines of Σ abs(number + declared offset); in portable form 0   |
-//! |  64 |    56 | 0                                                                           |
+//! |  64 |     1 | the least element, less the least of its type; in portable form 0           |
+//! |  65 |     1 | the greatest of its type, less the greatest element; in portable form 0     |
+//! |  66 |    54 | 0                                                                           |
 //! | 120 |     4 | CRC-32 (of IEEE 802.3) of all that follows the header                       |
 //! | 124 |     4 | CRC-32 of the 124 bytes before it                                           |
 //!
@@ -41,12 +43,13 @@ use super::layout::{Foreign, Form, Layout};
 use super::{Declared, Label, Purpose, ResultOrder, Side};
 use crate::error::Error;
 use crate::matrix::Encoding;
+use crate::range::ElementRange;
 
 pub(super) const LEN: usize = 128;
 pub(super) const VERSION: u32 = 1;
 const MAGIC: [u8; 8] = *b"\x89QGEMM\r\n";
 const BYTE_ORDER: u32 = 0x0102_0304;
-const RESERVED: usize = 56;
+const RESERVED: usize = 54;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Header {
@@ -62,7 +65,7 @@ pub(super) enum Content {
     /// The offsets, if there is one for each line, then the lines as they came, one after the other; little-endian.
     Portable,
     /// The parts that [`super::layout::Sections`] names; in the machine's byte order.
-    Packed { layout: Layout, stored: Encoding, bound: u64 },
+    Packed { layout: Layout, stored: Encoding, bound: u64, range: ElementRange },
 }
 
 impl Content {
@@ -85,9 +88,12 @@ impl Content {
 impl Header {
     pub(super) fn to_bytes(self) -> [u8; LEN] {
         let Label { lines, depth, encoding, purpose, declared } = self.label;
-        let (group, width, pitch, stored, bound) = match self.content {
-            Content::Packed { layout, stored, bound } => (layout.group, layout.width, layout.pitch, stored, bound),
-            Content::Portable => (1, 1, depth, encoding, 0),
+        let all = ElementRange::all(encoding);
+        let (group, width, pitch, stored, bound, range) = match self.content {
+            Content::Packed { layout, stored, bound, range } => {
+                (layout.group, layout.width, layout.pitch, stored, bound, range)
+            }
+            Content::Portable => (1, 1, depth, encoding, 0, all),
         };
         let (per_line, offset) = match declared {
             Declared::Uniform(offset) => (0, offset),
@@ -105,6 +111,7 @@ impl Header {
         for number in [lines as u64, depth as u64, pitch as u64, bound] {
             fields.put(number.to_le_bytes());
         }
+        fields.put([range.least - all.least, all.greatest - range.greatest].map(|distance| distance as u8));
         fields.put([0; RESERVED]);
         fields.put(self.checksum.to_le_bytes());
         fields.put(crc32fast::hash(&fields.bytes[..fields.at]).to_le_bytes());
@@ -176,14 +183,19 @@ impl Reader<'_> {
         let offset = i32::from_le_bytes(self.take());
         let (lines, depth, pitch) = (self.size()?, self.size()?, self.size()?);
         let bound = u64::from_le_bytes(self.take());
+        let distances = self.take::<2>().map(i32::from);
         let _: [u8; RESERVED] = self.take();
         let checksum = u32::from_le_bytes(self.take());
         let purpose =
             Purpose { side: value(&SIDES, side)?, result: value(&ORDERS, result)?, other: value(&ENCODINGS, other)? };
         let declared = value(&[Some(Declared::Uniform(offset)), Some(Declared::PerLine)], per_line)?;
+        let encoding = value(&ENCODINGS, encoding)?;
         let packed = |form| {
             let layout = Layout { form, group: group.into(), width, pitch };
-            Some(Content::Packed { layout, stored: value(&ENCODINGS, stored)?, bound })
+            let all = ElementRange::all(encoding);
+            let range = ElementRange { least: all.least + distances[0], greatest: all.greatest - distances[1] };
+            let stored = value(&ENCODINGS, stored)?;
+            (range.least <= range.greatest).then_some(Content::Packed { layout, stored, bound, range })
         };
         let content = match form {
             1 => packed(Form::Lines)?,
@@ -191,7 +203,7 @@ impl Reader<'_> {
             3 => Content::Portable,
             _ => return None,
         };
-        let label = Label { lines, depth, encoding: value(&ENCODINGS, encoding)?, purpose, declared };
+        let label = Label { lines, depth, encoding, purpose, declared };
         Some(Header { label, content, checksum })
     }
 }

@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::kernel::Tile;
-use crate::kernel::tests::{ODD_KERNELS, noise};
+use crate::kernel::tests::{ODD_KERNELS, narrow, noise};
 use crate::matrix::Order;
 use crate::reference;
+use crate::span::Spans;
 use proptest::prelude::*;
 use std::ptr::NonNull;
 
@@ -12,7 +13,7 @@ mod damage;
 
 /// All kernels that this CPU runs, and some of awkward shapes.
 fn kernels() -> impl Iterator<Item = &'static Kernel> {
-    Kernel::available().chain(ODD_KERNELS)
+    Kernel::available().chain(narrow()).chain(ODD_KERNELS)
 }
 
 /// An operand and how it is packed.
@@ -129,6 +130,7 @@ fn config() -> ProptestConfig {
 fn assert_same(one: &Packed, other: &Packed, who: &str) {
     assert_eq!(one.label, other.label, "{who}");
     assert_eq!((one.layout, one.stored, one.bound), (other.layout, other.stored, other.bound), "{who}");
+    assert_eq!(one.range(), other.range(), "{who}");
     assert_eq!(one.blob(), other.blob(), "{who}");
     assert_eq!(one.prepared().sums, other.prepared().sums, "{who}");
     assert_eq!(one.prepared().bytes, other.prepared().bytes, "{who}");
@@ -239,7 +241,8 @@ proptest! {
                 for (panel, acc) in panels.zip(found[row * cols..].chunks_exact_mut(kernel.width)) {
                     let line = &lines.prepared().bytes[row * pitch..][..used];
                     let lhs_encoding = lines.stored();
-                    let tile = Tile { lhs: &[line], lhs_encoding, rhs: panel, cols: kernel.width, fresh: true };
+                    let (lhs, spans) = (&[line], Spans::Uniform(0));
+                    let tile = Tile { lhs, lhs_encoding, rhs: panel, cols: kernel.width, fresh: true, spans };
                     // SAFETY: whoever has a kernel has a CPU that runs it.
                     unsafe { (kernel.tile)(&tile, acc) }
                 }
@@ -263,6 +266,26 @@ proptest! {
         if let (&[one], &[another]) = (&case.offsets[..], &other.offsets[..]) {
             let farthest = u64::from(one.abs_diff(another)) * case.depth as u64;
             prop_assert!(bound <= case.bound(case.offset()) + farthest);
+        }
+    }
+
+    #[test]
+    fn the_range_is_that_of_the_elements_and_the_first_stray_is_found(case in case()) {
+        let elements: Vec<i32> = case.plain().iter().map(|&b| case.encoding.decode(b)).collect();
+        for kernel in kernels() {
+            let packed = case.pack(kernel);
+            let [Some(&least), Some(&greatest)] = [elements.iter().min(), elements.iter().max()] else {
+                prop_assert_eq!(packed.range(), ElementRange::all(case.encoding));
+                continue;
+            };
+            prop_assert_eq!(packed.range(), ElementRange { least, greatest });
+            prop_assert_eq!(packed.stray(&packed.range()), Ok(None));
+            for range in [ElementRange { least: least + 1, greatest }, ElementRange { least, greatest: greatest - 1 }] {
+                let at = elements.iter().position(|x| !(range.least..=range.greatest).contains(x)).unwrap();
+                let stray = Stray { line: at / case.depth, depth: at % case.depth, value: elements[at] };
+                prop_assert_eq!(packed.stray(&range), Ok(Some(stray)), "{}: {:?}", kernel.name, case);
+                prop_assert_eq!(range.stray(&case.operand()), Some(stray), "{:?}", case);
+            }
         }
     }
 
