@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws the errors by depth, with seven bits on the left and five on the right: plot.py depths.csv > error_by_depth.svg"""
+"""Draws the errors by depth, with 7 bits of lhs and 5 of rhs: plot.py depths.csv > error_by_depth.svg"""
 
 import csv
 import math
@@ -41,6 +41,10 @@ def line(x1, y1, x2, y2, colour, extra=""):
     return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}" {extra}/>'
 
 
+def circle(x, y, colour):
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.6" fill="white" stroke="{colour}"/>'
+
+
 class Panel:
     """One diagram, both of its scales logarithmic."""
 
@@ -77,7 +81,7 @@ class Panel:
 
     def prediction(self, points, colour):
         for depth, _, predicted in points:
-            yield f'<circle cx="{self.x(depth):.1f}" cy="{self.y(predicted):.1f}" r="2.6" fill="white" stroke="{colour}"/>'
+            yield circle(self.x(depth), self.y(predicted), colour)
 
 
 def legend():
@@ -86,7 +90,7 @@ def legend():
         yield line(x, 52, x + 26, 52, colour, 'stroke-width="2"')
         yield text(x + 32, 56, rule)
         x += 130
-    yield f'<circle cx="{x + 6}" cy="52" r="2.6" fill="white" stroke="#333"/>'
+    yield circle(x + 6, 52, "#333")
     yield text(x + 16, 56, "predicted from how often each value occurs")
     yield line(x + 312, 44, x + 312, 60, "#888", 'stroke-dasharray="4 3"')
     yield text(x + 320, 56, "where nearest gives way to add-mod by default")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The errors of products with fewer than 8 bits: run.sh [DIRECTORY]. Writes the data, the tables of the README and, unless
-# another directory is given, its plot anew. It needs a Rust toolchain, a C compiler and Python 3.
+# The errors of products with fewer than 8 bits: run.sh [DIRECTORY]. Writes the data and the tables of the README, and its
+# plot anew; or all of it to a directory. It needs a Rust toolchain, a C compiler and Python 3.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
