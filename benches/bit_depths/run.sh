@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The errors of products with fewer than 8 bits: run.sh [DIRECTORY]. Writes the data and the tables of the README, and its
+# The errors of products with fewer than 8 bits: run.sh [DIRECTORY]. Writes the data, the tables of the README and its
 # plot anew; or all of it to a directory. It needs a Rust toolchain, a C compiler and Python 3.
 set -euo pipefail
 
