@@ -297,6 +297,8 @@ impl Stripe<'_> {
             depth: self.product.depth,
             row_sums: self.lhs.sums.get(rows.start - self.lhs.first..).unwrap_or_default(),
             col_sums: self.rhs.sums.get(self.cols.start - self.rhs.first..).unwrap_or_default(),
+            row_originals: self.lhs.originals.get(rows.start - self.lhs.first..).unwrap_or_default(),
+            col_originals: self.rhs.originals.get(self.cols.start - self.rhs.first..).unwrap_or_default(),
             row_offsets: lhs.offset,
             col_offsets: rhs.offset,
             rescale: self.product.rescale.as_ref(),
