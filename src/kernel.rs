@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::matrix::{Encoding, Operand};
 use crate::output::FinishFn;
 use crate::pack::{Groups, PackLhsFn, PackRhsFn, SumLineFn};
+use crate::planes::ExpandFn;
 use once_cell::sync::Lazy;
 
 /// Everything the rest of the library knows of an instruction set.
@@ -22,6 +23,7 @@ pub struct Kernel {
     pub(crate) pack_lhs: PackLhsFn,
     pub(crate) pack_rhs: PackRhsFn,
     pub(crate) sum_line: SumLineFn,
+    pub(crate) expand: ExpandFn,
     pub(crate) tile: TileFn,
     pub(crate) finish: FinishFn,
     is_supported: fn() -> bool,
@@ -133,6 +135,7 @@ macro_rules! kernel {
             use $crate::matrix::{Encoding, Operand};
             use $crate::output::{self, Finish, Region};
             use $crate::pack::{self, Groups};
+            use $crate::planes::{self, Planes};
 
             const GROUPS: Groups = Groups::$groups;
             const WIDENED: bool = GROUPS.lhs_size() == 2;
@@ -158,6 +161,10 @@ macro_rules! kernel {
             fn sum_line(line: &[u8], encoding: Encoding) -> i32 {
                 pack::sum_line::<WIDENED>(line, encoding)
             }
+            $(#[target_feature(enable = $feature)])*
+            fn expand(planes: &Planes, from: &[u8], to: &mut [u8]) {
+                planes::expand(planes, from, to)
+            }
             // Not an `unsafe` call: the compiler checks that the list covers the tile's features.
             $(#[target_feature(enable = $feature)])*
             fn multiply(tile: &Tile, acc: &mut [i32]) {
@@ -178,6 +185,7 @@ macro_rules! kernel {
                 pack_lhs,
                 pack_rhs,
                 sum_line,
+                expand,
                 tile: multiply,
                 finish,
                 is_supported: || true $(&& cpu_has!($feature))*,

@@ -22,6 +22,7 @@ mod matrix;
 mod output;
 mod pack;
 mod packed;
+mod planes;
 mod prepare;
 mod quantize;
 #[cfg(test)]

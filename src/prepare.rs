@@ -3,6 +3,7 @@
 use crate::kernel::{Kernel, Tile};
 use crate::matrix::{Encoding, Operand};
 use crate::pack::Groups;
+use crate::planes::Planes;
 use std::ops::Range;
 
 /// Lines of one side, from line `first` on.
@@ -67,6 +68,12 @@ impl Kernel {
         let bytes = &mut bytes[..self.room_for_panels(lines.len(), src.depth).bytes];
         // SAFETY: whoever has a kernel has a CPU that runs it.
         unsafe { (self.pack_rhs)(src, to, lines.start, bytes) }
+    }
+
+    /// Widens numbers that are stored in planes, as many as `to` has bytes.
+    pub(crate) fn expand(&self, planes: &Planes, from: &[u8], to: &mut [u8]) {
+        // SAFETY: whoever has a kernel has a CPU that runs it.
+        unsafe { (self.expand)(planes, from, to) }
     }
 
     /// The sums of all lines of panels that hold numbers of `encoding`: their products with a line of ones.
