@@ -8,6 +8,7 @@ use crate::matrix::{Encoding, Operand};
 use crate::output::FinishFn;
 use crate::pack::{Groups, PackLhsFn, PackRhsFn, SumLineFn};
 use crate::planes::ExpandFn;
+use crate::segment::AddSegmentFn;
 use once_cell::sync::Lazy;
 
 /// Everything the rest of the library knows of an instruction set.
@@ -25,6 +26,7 @@ pub struct Kernel {
     pub(crate) sum_line: SumLineFn,
     pub(crate) expand: ExpandFn,
     pub(crate) tile: TileFn,
+    pub(crate) add_segment: AddSegmentFn,
     pub(crate) finish: FinishFn,
     is_supported: fn() -> bool,
 }
@@ -35,7 +37,7 @@ pub(crate) type TileFn = unsafe fn(tile: &Tile, acc: &mut [i32]);
 
 /// What one call of a [`TileFn`] multiplies.
 pub(crate) struct Tile<'a> {
-    /// The lines, 1 to [`Kernel::rows`], all over the same stretch of depth; only the last stretch may end within a group.
+    /// The lines, 1 to [`Kernel::rows`], all over the same stretch of depth; the stretch may end within a group.
     pub lhs: &'a [&'a [u8]],
     pub lhs_encoding: Encoding,
     /// A panel over the same stretch.
@@ -136,6 +138,7 @@ macro_rules! kernel {
             use $crate::output::{self, Finish, Region};
             use $crate::pack::{self, Groups};
             use $crate::planes::{self, Planes};
+            use $crate::segment::{self, Segment};
 
             const GROUPS: Groups = Groups::$groups;
             const WIDENED: bool = GROUPS.lhs_size() == 2;
@@ -171,6 +174,10 @@ macro_rules! kernel {
                 $tile(tile, acc)
             }
             $(#[target_feature(enable = $feature)])*
+            fn add_segment(segment: &Segment, acc: &[i32], floats: &mut [i32]) {
+                segment::add::<$width>(segment, acc, floats)
+            }
+            $(#[target_feature(enable = $feature)])*
             unsafe fn finish(finish: &Finish, region: &Region, acc: &mut [i32], room: &mut [i32]) {
                 // SAFETY: this function's own promise.
                 unsafe { output::finish::<$width>(finish, region, acc, room) }
@@ -187,6 +194,7 @@ macro_rules! kernel {
                 sum_line,
                 expand,
                 tile: multiply,
+                add_segment,
                 finish,
                 is_supported: || true $(&& cpu_has!($feature))*,
             }

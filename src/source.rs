@@ -1,12 +1,14 @@
 //! One side of a product: where its lines come from, and how they become what the kernels read.
 
 use crate::buffer::Carver;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, MAX_ROWS, MAX_WIDTH};
 use crate::matrix::{Encoding, Offset, Operand, Order, Runs, bytes_of};
 use crate::output::LineOffsets;
 use crate::pack::Groups;
-use crate::packed::{Form, Packed, Side};
+use crate::packed::{Bits, Form, Line, Packed, Side};
+use crate::planes::Planes;
 use crate::prepare::{Prepared, Room};
+use crate::segment::{Edge, sum_part};
 use std::ops::Range;
 
 /// One side of a product: an operand, as it lies or packed, and what is added to its elements.
@@ -68,6 +70,14 @@ impl<'a> Factor<'a> {
         }
     }
 
+    /// How many elements of a line have a scale together, if it is packed so.
+    pub(crate) fn segment(&self) -> Option<usize> {
+        match &self.item {
+            Item::Operand(_) => None,
+            Item::Packed(packed) => packed.segment(),
+        }
+    }
+
     pub(crate) fn encoding(&self) -> Encoding {
         match &self.item {
             Item::Operand(operand) => operand.encoding,
@@ -88,22 +98,28 @@ impl<'a> Factor<'a> {
         runs.overlap(&item) || offsets.is_some_and(|offsets| runs.overlap(&offsets))
     }
 
-    /// What the magnitude of a sum of products with `other` cannot exceed.
+    /// What the magnitude of a sum of products with `other` cannot exceed, nor that of a segment if there are any.
     pub(crate) fn bound(&self, other: &Factor) -> u128 {
-        let (lhs, rhs) = (self.total() * other.greatest(), other.total() * self.greatest());
+        let segment = self.segment().or(other.segment());
+        let depth = segment.unwrap_or(self.depth()).min(self.depth()) as u128;
+        let (lhs, rhs) = (self.total(depth) * other.greatest(), other.total(depth) * self.greatest());
         lhs.min(rhs)
     }
 
-    /// What the sum of the magnitudes of a line's elements, their offset included, cannot exceed.
-    fn total(&self) -> u128 {
+    /// What the sum of the magnitudes of so many elements of a line, their offset included, cannot exceed.
+    fn total(&self, depth: u128) -> u128 {
+        let most = self.greatest() * depth;
         match &self.item {
-            Item::Operand(_) => self.greatest() * self.depth() as u128,
-            Item::Packed(packed) => packed.bound(self.offset).into(),
+            Item::Operand(_) => most,
+            Item::Packed(packed) => most.min(packed.bound(self.offset).into()),
         }
     }
 
     /// The greatest magnitude that an element could have, its offset included.
     fn greatest(&self) -> u128 {
+        if let Item::Packed(packed) = self.item {
+            return packed.greatest(self.offset).into();
+        }
         let offsets = match &self.offset {
             Offset::Uniform(offset) => std::slice::from_ref(offset),
             Offset::PerLine(offsets) => &offsets[..self.lines()],
@@ -119,10 +135,17 @@ pub(crate) struct Source<'a> {
     kernel: &'static Kernel,
     side: Side,
     input: Input<'a>,
-    depth: usize,
+    /// How its own lines lie in panels.
+    line: Line,
+    /// Its scales and zero points, if it has segments.
+    segments: Option<&'a Packed>,
+    /// How many numbers a segment has, if either side has any.
+    segment: Option<usize>,
     /// What its bytes are read as.
     pub encoding: Encoding,
     pub offset: LineOffsets<'a>,
+    /// The planes in which the numbers of panels lie that are ready, if they do.
+    planes: Option<Planes>,
     /// Whether the other side has an offset, which multiplies the sums of this side's lines.
     is_summed: bool,
 }
@@ -139,22 +162,30 @@ enum Input<'a> {
 impl<'a> Source<'a> {
     /// Both sides of a product. An RHS that is packed already decides what the LHS is read as, otherwise the LHS decides.
     pub(crate) fn pair(kernel: &'static Kernel, lhs: &Factor<'a>, rhs: &Factor<'a>) -> [Self; 2] {
+        let segment = lhs.segment().or(rhs.segment());
         let ready = |factor: &Factor<'a>, form| match factor.item {
             Item::Packed(packed) if packed.form() == form && packed.is_for(kernel) => Some(packed),
             _ => None,
         };
-        let panels = ready(rhs, Form::Panels);
+        // Beside an LHS with segments panels are read from any depth on, which planes are not.
+        let panels = ready(rhs, Form::Panels).filter(|panels| lhs.segment().is_none() || panels.line().is_plain());
         let lhs_encoding = match (panels, kernel.groups) {
-            (Some(panels), Groups::Quads) => panels.stored().other(),
+            (Some(panels), Groups::Quads) if !panels.is_of_both() => panels.stored().other(),
             _ => lhs.encoding(),
         };
-        let lines = ready(lhs, Form::Lines).filter(|lines| lines.stored() == lhs_encoding);
+        let lines = ready(lhs, Form::Lines).filter(|lines| lines.stored() == lhs_encoding && lines.line().is_plain());
         let rhs_encoding = kernel.groups.rhs_encoding(lhs_encoding);
         let offset = |factor: &Factor<'a>, encoding| LineOffsets {
             offset: factor.offset,
             shift: factor.encoding().shift_to(encoding),
         };
-        let (lhs_offset, rhs_offset) = (offset(lhs, lhs_encoding), offset(rhs, rhs_encoding));
+        let (lhs_offset, mut rhs_offset) = (offset(lhs, lhs_encoding), offset(rhs, rhs_encoding));
+        if let Some(panels) = panels {
+            rhs_offset.shift = panels.shift();
+        }
+        let has_zero_points =
+            |factor: &Factor<'a>| matches!(factor.item, Item::Packed(packed) if packed.has_zero_points());
+        let zero_points = [has_zero_points(lhs), has_zero_points(rhs)];
         let source =
             |side, factor: &Factor<'a>, ready: Option<&'a Packed>, encoding, offset, other: LineOffsets| Self {
                 kernel,
@@ -164,10 +195,19 @@ impl<'a> Source<'a> {
                     (Item::Operand(operand), _) => Input::Operand(operand),
                     (Item::Packed(packed), None) => Input::Otherwise(packed),
                 },
-                depth: factor.depth(),
+                line: ready.map_or(
+                    Line { depth: factor.depth(), bits: Bits::ALL, segment: factor.segment().unwrap_or(0) },
+                    Packed::line,
+                ),
+                segments: match factor.item {
+                    Item::Packed(packed) if packed.segment().is_some() => Some(packed),
+                    _ => None,
+                },
+                segment,
                 encoding,
                 offset,
-                is_summed: other.uniform() != Some(0),
+                planes: ready.and_then(Packed::planes),
+                is_summed: other.uniform() != Some(0) || zero_points[if side == Side::Lhs { 1 } else { 0 }],
             };
         [
             source(Side::Lhs, lhs, lines, lhs_encoding, lhs_offset, rhs_offset),
@@ -205,15 +245,33 @@ impl<'a> Source<'a> {
 
     /// What so many lines take when they are prepared.
     pub(crate) fn room(&self, lines: usize) -> Room {
-        let all = match self.side {
-            Side::Lhs => self.kernel.room_for_lines(lines, self.depth),
-            Side::Rhs => self.kernel.room_for_panels(lines, self.depth),
+        let depth = self.line.depth;
+        let bytes = match (self.side, self.segments) {
+            (Side::Lhs, None) => self.kernel.room_for_lines(lines, depth).bytes,
+            (Side::Lhs, Some(_)) => lines * self.line.pieces() * self.slot(),
+            (Side::Rhs, _) => lines.next_multiple_of(self.kernel.width) * self.line.len(self.kernel.groups),
+        };
+        // Beside an LHS with segments, sums are taken of parts of panels.
+        let sums = match self.side {
+            Side::Lhs => lines * self.pieces(),
+            Side::Rhs if self.segment.is_some() && self.segments.is_none() => 0,
+            Side::Rhs => lines.next_multiple_of(self.kernel.width) * self.pieces(),
         };
         Room {
-            bytes: if self.in_place().is_some() { 0 } else { all.bytes },
-            sums: if self.is_summed { all.sums } else { 0 },
-            unpacked: if matches!(self.input, Input::Otherwise(_)) { lines * self.depth } else { 0 },
+            bytes: if self.in_place().is_some() { 0 } else { bytes },
+            sums: if self.is_summed { sums } else { 0 },
+            unpacked: if matches!(self.input, Input::Otherwise(_)) { lines * depth } else { 0 },
         }
+    }
+
+    /// How many sums a line has.
+    fn pieces(&self) -> usize {
+        self.segment.map_or(1, |segment| self.line.depth.div_ceil(segment))
+    }
+
+    /// The bytes of a segment of a line of an LHS that has them: whole groups, in which the segment may begin and end anywhere.
+    fn slot(&self) -> usize {
+        (self.kernel.pad(self.line.piece()) + self.kernel.groups.len()) * self.kernel.groups.lhs_size()
     }
 
     /// Packs `lines` and sums them.
@@ -227,8 +285,8 @@ impl<'a> Source<'a> {
             Input::Operand(operand) => self.pack(operand, lines.clone(), lines.start, bytes, sums),
             Input::Otherwise(packed) => {
                 packed.unpack(lines.clone(), unpacked);
-                let shape = (lines.len(), self.depth);
-                let operand = Operand::new(unpacked, shape, self.depth, Order::DepthContiguous, packed.encoding());
+                let (shape, stride) = ((lines.len(), self.line.depth), self.line.depth);
+                let operand = Operand::new(unpacked, shape, stride, Order::DepthContiguous, packed.encoding());
                 self.pack(&operand, 0..lines.len(), lines.start, bytes, sums)
             }
         }
@@ -249,21 +307,67 @@ impl<'a> Source<'a> {
         let (kernel, count) = (self.kernel, lines.len());
         match self.side {
             Side::Lhs => {
-                if self.in_place().is_none() {
+                if self.segments.is_some() {
+                    self.pack_slots(operand, lines, bytes);
+                } else if self.in_place().is_none() {
                     kernel.pack_lines(operand, self.encoding, lines, bytes);
                 }
                 let prepared = Prepared { first, bytes, sums: &[] };
-                for (sum, line) in sums.iter_mut().zip(first..first + count) {
-                    *sum = kernel.sum_line(self.line(&prepared, line, 0..self.depth), self.encoding);
+                for (sums, line) in sums.chunks_exact_mut(self.pieces().max(1)).zip(first..first + count) {
+                    for (sum, depth) in sums.iter_mut().zip(self.each_piece()) {
+                        *sum = kernel.sum_line(self.line(&prepared, line, depth), self.encoding);
+                    }
                 }
                 Prepared { sums, ..prepared }
             }
+            Side::Rhs if self.segments.is_some() => {
+                self.pack_segments(operand, lines, bytes, sums);
+                Prepared { first, bytes, sums }
+            }
             Side::Rhs => {
                 kernel.pack_panels(operand, self.encoding, lines, bytes);
-                if self.is_summed {
-                    kernel.sum_panels(bytes, self.encoding, self.depth, sums);
+                if !sums.is_empty() {
+                    kernel.sum_panels(bytes, self.encoding, self.line.depth, sums);
                 }
                 Prepared { first, bytes, sums }
+            }
+        }
+    }
+
+    /// The depths that are summed together.
+    fn each_piece(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+        let (depth, step) = (self.line.depth, self.segment.unwrap_or(self.line.depth).max(1));
+        let whole = (self.segment.is_none() && depth == 0).then_some(0..0);
+        whole.into_iter().chain((0..depth).step_by(step).map(move |from| from..depth.min(from + step)))
+    }
+
+    /// Packs each segment of lines into a slot of its own, in groups as the other side's panels have them.
+    fn pack_slots(&self, operand: &Operand, lines: Range<usize>, bytes: &mut [u8]) {
+        let (groups, mut slots) = (self.kernel.groups, bytes.chunks_exact_mut(self.slot()));
+        for line in lines {
+            for depth in self.line.each_piece() {
+                let slot = slots.next().expect("a slot for each segment");
+                let (before, rest) = slot.split_at_mut(depth.start % groups.len() * groups.lhs_size());
+                before.fill(0);
+                self.kernel.pack_line(&operand.part(line..line + 1, depth), self.encoding, rest);
+            }
+        }
+    }
+
+    /// Packs and sums each segment of panels.
+    fn pack_segments(&self, operand: &Operand, lines: Range<usize>, bytes: &mut [u8], sums: &mut [i32]) {
+        let (kernel, width) = (self.kernel, self.kernel.width);
+        let (mut bytes, mut sums) = (bytes, sums.chunks_exact_mut(width));
+        for first in lines.clone().step_by(width) {
+            for depth in self.line.each_piece() {
+                let part = operand.part(first..lines.end.min(first + width), depth);
+                let padded = self.line.padded(part.depth, kernel.groups);
+                let panel = bytes.split_off_mut(..padded * width).expect("room for all segments");
+                kernel.pack_panels(&part, self.encoding, 0..part.lines, panel);
+                panel[kernel.pad(part.depth) * width..].fill(0);
+                if let Some(sums) = sums.next() {
+                    kernel.sum_panels(panel, self.encoding, padded, sums);
+                }
             }
         }
     }
@@ -277,16 +381,81 @@ impl<'a> Source<'a> {
         if let Some(operand) = self.in_place() {
             return &operand.run(line)[depth];
         }
-        let size = self.kernel.groups.lhs_size();
-        let end = self.kernel.pad(depth.end);
-        &from.bytes[(line - from.first) * self.kernel.pitch(self.depth)..][depth.start * size..end * size]
+        let (groups, size) = (self.kernel.groups, self.kernel.groups.lhs_size());
+        if self.segments.is_some() {
+            let slot = (line - from.first) * self.line.pieces() + depth.start / self.line.piece();
+            let len = groups.pad(depth.start % groups.len() + depth.len());
+            return &from.bytes[slot * self.slot()..][..len * size];
+        }
+        // Beside segments a line ends with each of them: the next one's numbers are not to be summed with it.
+        let end = if self.segment.is_some() { depth.end } else { groups.pad(depth.end) };
+        &from.bytes[(line - from.first) * self.kernel.pitch(self.line.depth)..][depth.start * size..end * size]
     }
 
-    /// A panel of the RHS over a stretch of the depth.
+    /// The memory that a panel over so much of the depth has to be widened into.
+    pub(crate) fn widened_len(&self, depth: usize) -> usize {
+        self.planes.map_or(0, |_| self.line.padded(depth, self.kernel.groups) * self.kernel.width)
+    }
+
+    /// A panel of the RHS over a stretch of the depth, and over what there is before it of its first group, in `room` if it has
+    /// to be widened.
     #[inline]
-    pub(crate) fn panel<'s>(&self, from: &Prepared<'s>, line: usize, depth: Range<usize>) -> &'s [u8] {
-        let (width, end) = (self.kernel.width, self.kernel.pad(depth.end));
-        &from.bytes[(line - from.first) * self.kernel.pad(self.depth)..][depth.start * width..end * width]
+    pub(crate) fn panel<'s>(
+        &self,
+        from: &Prepared<'s>,
+        line: usize,
+        depth: Range<usize>,
+        room: &'s mut [u8],
+    ) -> &'s [u8] {
+        let Self { kernel, line: own, .. } = self;
+        let place = own.place(depth.start, kernel.groups);
+        let before = place % kernel.groups.len();
+        let len = own.padded(before + depth.len(), kernel.groups) * kernel.width;
+        let panel = &from.bytes[(line - from.first) * own.bytes(own.len(kernel.groups))..];
+        let bytes = &panel[own.bytes(place - before) * kernel.width..][..own.bytes(len)];
+        let Some(planes) = &self.planes else { return bytes };
+        kernel.expand(planes, bytes, &mut room[..len]);
+        &room[..len]
+    }
+
+    /// What there is to know of lines of the LHS in a segment.
+    pub(crate) fn rows_in(&self, from: &Prepared, rows: Range<usize>, segment: usize, edge: &mut Edge<MAX_ROWS>) {
+        for (sum, row) in edge.sums.iter_mut().zip(rows.clone()) {
+            *sum = from.sums.get((row - from.first) * self.pieces() + segment).copied().unwrap_or(0);
+        }
+        self.parameters_in(rows, segment, &mut edge.offsets, &mut edge.scales);
+    }
+
+    /// What there is to know of lines of the RHS in a segment, of whose panel the products are with `panel`.
+    pub(crate) fn cols_in(
+        &self,
+        from: &Prepared,
+        cols: Range<usize>,
+        (segment, depth, panel): (usize, Range<usize>, &[u8]),
+        edge: &mut Edge<MAX_WIDTH>,
+    ) {
+        let width = self.kernel.width;
+        if self.segments.is_some() {
+            let at = ((cols.start - from.first) / width * self.pieces() + segment) * width;
+            let sums = from.sums.get(at..at + cols.len()).unwrap_or_default();
+            edge.sums[..sums.len()].copy_from_slice(sums);
+        } else if self.is_summed {
+            let before = depth.start % self.kernel.groups.len();
+            let depths = before..before + depth.len();
+            sum_part(panel, self.kernel.groups, self.encoding, depths, &mut edge.sums[..width]);
+        }
+        self.parameters_in(cols, segment, &mut edge.offsets, &mut edge.scales);
+    }
+
+    fn parameters_in(&self, lines: Range<usize>, segment: usize, offsets: &mut [i32], scales: &mut [f32]) {
+        match self.segments {
+            None => offsets.iter_mut().zip(lines).for_each(|(to, line)| *to = self.offset.of(line)),
+            Some(packed) => {
+                packed.scales(lines.clone(), segment, scales);
+                packed.zero_points(lines.clone(), segment, offsets);
+                offsets.iter_mut().zip(lines).for_each(|(to, line)| *to = self.offset.of(line).wrapping_sub(*to));
+            }
+        }
     }
 }
 

@@ -57,6 +57,8 @@ pub enum Status {
     PackedLayout = 21,
     /** An option has no such value, or what is reserved is not 0. */
     Option = 22,
+    /** An element does not fit the number of bits that it is to be packed in. */
+    ElementRange = 23,
 }
 
 impl From<Error> for Status {
@@ -81,6 +83,8 @@ impl From<Error> for Status {
             Error::VectorLength { .. } => Status::VectorLength,
             Error::StageOrder { .. } => Status::StageOrder,
             Error::Exponent { .. } => Status::ShiftRange,
+            Error::BothScaled => Status::Option,
+            Error::Element { .. } => Status::ElementRange,
             Error::Reserved { .. } => Status::Option,
             Error::Overflow { .. } => Status::Overflow,
             Error::PackedSide { .. } => Status::PackedLayout,
@@ -123,6 +127,7 @@ pub extern "C" fn qgemm_status_message(status: i32) -> *const c_char {
         20 => c"a packed operand is damaged, or none",
         21 => c"an operand was packed for another kernel, byte order or format version",
         22 => c"unknown option",
+        23 => c"an element does not fit its bits",
         _ => c"unknown status",
     };
     message.as_ptr()
