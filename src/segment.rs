@@ -69,3 +69,6 @@ pub(crate) fn sum_part(panel: &[u8], groups: Groups, encoding: Encoding, depths:
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
