@@ -33,6 +33,8 @@ fn operand(rows: usize, cols: usize) -> RawOperand {
         r#type: QGEMM_TYPE_U8,
         order: QGEMM_ROW_MAJOR,
         offset: I32Values { data: null(), len: 0, value: 0, axis: QGEMM_UNIFORM },
+        least: 0,
+        greatest: 0,
     }
 }
 

@@ -1,12 +1,17 @@
 #include "call.h"
 
 #include "check.h"
+#include "requantized.h"
 
 #include <string.h>
 
 struct place place_in_result(const struct call *call, int64_t row, int64_t col) {
     struct place place = {row, col, call->result.rows, call->result.cols};
     return place;
+}
+
+int has_fewer_bits(const struct call *call) {
+    return is_requantized(&call->bit_depth, call->result.rows, call->result.cols);
 }
 
 struct plot *add_input(struct call *call, size_t runs, size_t len, size_t gap, enum placement placement) {
@@ -99,6 +104,17 @@ static void print_f32(FILE *to, const char *name, const qgemm_f32_values *values
         fprintf(to, ", %s %s", name, name_of_axis(values->axis));
 }
 
+static void print_range(FILE *to, const qgemm_operand *operand) {
+    if (operand->least != 0 || operand->greatest != 0)
+        fprintf(to, ", %d to %d", (int)operand->least, (int)operand->greatest);
+}
+
+static void print_bit_depth(FILE *to, const qgemm_bit_depth *depth) {
+    fprintf(to, "\n    bits %u %u", (unsigned)depth->lhs_bits, (unsigned)depth->rhs_bits);
+    fprintf(to, ", rounding %u below %lld", (unsigned)depth->rounding_below, (long long)depth->threshold);
+    fprintf(to, ", %u from there, flags %u", (unsigned)depth->rounding_from, (unsigned)depth->flags);
+}
+
 static void print_scale(FILE *to, const qgemm_stage_scale *scale) {
     print_i32(to, "multiplier", &scale->multiplier);
     print_i32(to, "exponent", &scale->exponent);
@@ -182,9 +198,14 @@ void print_call(FILE *to, const struct call *call) {
     fprintf(to, ": m %d n %d k %d", (int)result->rows, (int)result->cols, (int)lhs->cols);
     print_matrix(to, "\n    lhs", lhs->type, lhs->order, lhs->stride);
     print_i32(to, "offset", &lhs->offset);
+    print_range(to, lhs);
     print_matrix(to, "\n    rhs", rhs->type, rhs->order, rhs->stride);
     print_i32(to, "offset", &rhs->offset);
+    print_range(to, rhs);
     print_matrix(to, "\n    result", result->type, result->order, result->stride);
+    if (has_fewer_bits(call))
+        print_bit_depth(to, &call->bit_depth);
+    fprintf(to, "\n    flags %u", (unsigned)call->flags);
     for (size_t i = 0; i < call->stage_count; i++) {
         fprintf(to, "\n    %s", stages[call->stages[i].kind]);
         print_parameters(to, &call->stages[i], result->data);

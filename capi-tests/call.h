@@ -19,6 +19,9 @@ struct call {
     qgemm_result result;
     qgemm_stage stages[MOST_STAGES];
     size_t stage_count;
+    // Of the options. Where all bits count, none need be passed.
+    qgemm_bit_depth bit_depth;
+    uint32_t flags;
     // The elements of the result, row by row.
     struct number *expected;
     // The result's memory, what is in its runs before the call, and the memory of all that is read.
@@ -29,6 +32,9 @@ struct call {
 };
 
 struct place place_in_result(const struct call *call, int64_t row, int64_t col);
+
+// Whether elements are rounded to fewer bits.
+int has_fewer_bits(const struct call *call);
 
 // Memory for something that the call points at, which is freed with it.
 struct plot *add_input(struct call *call, size_t runs, size_t len, size_t gap, enum placement placement);

@@ -31,6 +31,9 @@ int64_t any_stride(const struct plot *plot, size_t element, struct seed *seed);
 
 void fill_randomly(const struct plot *plot, uint32_t type, struct seed *seed);
 
+// How many bits count, what is promised of the operands, which are there already, and what is checked.
+void choose_options(struct draft *draft);
+
 // Fills in what belongs to the stage's kind.
 void choose_parameters(struct draft *draft, qgemm_stage *stage);
 

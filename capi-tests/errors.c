@@ -292,7 +292,7 @@ static void status_messages(void) {
                          QGEMM_STATUS_ALIGNMENT,   QGEMM_STATUS_STRUCT_SIZE,  QGEMM_STATUS_WORKSPACE,
                          QGEMM_STATUS_OPTION,      QGEMM_STATUS_TYPE,         QGEMM_STATUS_STAGE_ORDER,
                          QGEMM_STATUS_VECTOR_LENGTH, QGEMM_STATUS_OVERFLOW,   QGEMM_STATUS_PARAMETER,
-                         QGEMM_STATUS_PACKED_DAMAGED, QGEMM_STATUS_PACKED_LAYOUT};
+                         QGEMM_STATUS_PACKED_DAMAGED, QGEMM_STATUS_PACKED_LAYOUT, QGEMM_STATUS_RANGE};
     const int count = sizeof known / sizeof *known;
     const char *unknown = qgemm_status_message(-1);
     for (int i = 0; i < count; i++)

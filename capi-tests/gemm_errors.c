@@ -84,8 +84,9 @@ static void misaligned_arguments(void) {
     CHECK(last_error_says("size", "multiple of 8"));
 }
 
-static void size_fails(struct call *c, size_t *field, const char *name) {
-    const size_t sizes[] = {0, 7, *field - 8, *field - 1, *field + 1, *field + 4, 4096 + 8, SIZE_MAX};
+// `first` is the size in the first version.
+static void size_fails(struct call *c, size_t *field, size_t first, const char *name) {
+    const size_t sizes[] = {0, 7, first - 8, first - 1, *field + 1, *field + 4, 4096 + 8, SIZE_MAX};
     size_t right = *field;
     for (int i = 0; i < 8; i++) {
         *field = sizes[i];
@@ -96,10 +97,20 @@ static void size_fails(struct call *c, size_t *field, const char *name) {
 
 static void struct_sizes(void) {
     struct call c = sums();
-    size_fails(&c, &c.lhs.struct_size, "lhs->struct_size");
-    size_fails(&c, &c.rhs.struct_size, "rhs->struct_size");
-    size_fails(&c, &c.result.struct_size, "result->struct_size");
-    size_fails(&c, &c.options.struct_size, "options->struct_size");
+    size_fails(&c, &c.lhs.struct_size, offsetof(qgemm_operand, least), "lhs->struct_size");
+    size_fails(&c, &c.rhs.struct_size, offsetof(qgemm_operand, least), "rhs->struct_size");
+    size_fails(&c, &c.result.struct_size, sizeof c.result, "result->struct_size");
+    size_fails(&c, &c.options.struct_size, offsetof(qgemm_gemm_options, bit_depth), "options->struct_size");
+    works(&c);
+}
+
+// Structs of earlier versions: what lies behind them is not theirs.
+static void shorter_structs(void) {
+    struct call c = sums();
+    c.lhs.struct_size = c.rhs.struct_size = offsetof(qgemm_operand, least);
+    c.lhs.least = c.rhs.greatest = INT32_MAX;
+    c.options.struct_size = offsetof(qgemm_gemm_options, bit_depth);
+    c.options.bit_depth = (const void *)1;
     works(&c);
 }
 
@@ -356,8 +367,8 @@ static void misaligned_results(void) {
 
 static void options(void) {
     struct call c = sums();
-    c.options.flags = 2;
-    fails(&c, QGEMM_STATUS_OPTION, "options->flags is 2", "does not know");
+    c.options.flags = 4;
+    fails(&c, QGEMM_STATUS_OPTION, "options->flags is 4", "does not know");
     c.options.flags = UINT32_MAX;
     fails(&c, QGEMM_STATUS_OPTION, "options->flags is 4294967295", "does not know");
     c.options.flags = 0;
@@ -501,6 +512,7 @@ int main(void) {
     misaligned_arguments();
     struct_sizes();
     longer_structs();
+    shorter_structs();
     operands();
     shapes();
     offsets();

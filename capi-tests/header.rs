@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// The files of src/capi/, in the order in which the header has them.
-const NOUNS: [&str; 13] = [
+const NOUNS: [&str; 14] = [
     "version",
     "verbose",
     "status",
     "matrix",
     "stage",
     "pipeline",
+    "bit_depth",
     "gemm",
     "quantize",
     "packed",

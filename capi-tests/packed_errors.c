@@ -50,8 +50,8 @@ static void wrong_operands(void) {
     w.operand.data = NULL;
     sizing_fails(&w, QGEMM_STATUS_NULL_POINTER, "operand->data is null, but its matrix has elements");
     w = faultless();
-    w.operand.struct_size -= 8;
-    size_t least = sizeof(qgemm_operand);
+    size_t least = offsetof(qgemm_operand, least);
+    w.operand.struct_size = least - 8;
     char text[200];
     snprintf(text, sizeof text, "operand->struct_size is %zu, but must be sizeof(*operand), which is %zu or more",
              least - 8, least);
@@ -68,6 +68,9 @@ static void wrong_operands(void) {
     w = faultless();
     w.operand.type = QGEMM_TYPE_S16;
     sizing_fails(&w, QGEMM_STATUS_TYPE, "operand->type is 3, but must be QGEMM_TYPE_U8 or QGEMM_TYPE_S8");
+    w = faultless();
+    w.operand.greatest = 256;
+    sizing_fails(&w, QGEMM_STATUS_PARAMETER, "operand->greatest is 256, but must be 0 to 255");
     w = faultless();
     w.operand.order = 2;
     sizing_fails(&w, QGEMM_STATUS_OPTION, "operand->order is 2, which this libqgemm does not know");
@@ -168,9 +171,11 @@ static void elements_of_too_many_bits(void) {
     for (uint32_t side = QGEMM_LHS; side <= QGEMM_RHS; side++) {
         w.options.side = side;
         w.operand.order = QGEMM_ROW_MAJOR;
-        packing_fails(&w, QGEMM_STATUS_ELEMENT_RANGE, "the element in row 1, column 1 is 4, which does not fit 2 bits");
+        packing_fails(&w, QGEMM_STATUS_RANGE, "the element in row 1, column 1 is 4, which does not fit 2 bits");
         w.operand.order = QGEMM_COL_MAJOR;
-        packing_fails(&w, QGEMM_STATUS_ELEMENT_RANGE, "the element in row 2, column 1 is 4, which does not fit 2 bits");
+        packing_fails(&w, QGEMM_STATUS_RANGE,
+                      side == QGEMM_LHS ? "the element in row 0, column 3 is 5, which does not fit 2 bits"
+                                        : "the element in row 2, column 1 is 4, which does not fit 2 bits");
         size_t size;
         CHECK(qgemm_pack_size(&w.operand, &w.options, &size) == QGEMM_STATUS_OK);
     }
@@ -182,10 +187,10 @@ static void elements_of_too_many_bits(void) {
     qgemm_packed_free(pack(&w));
     memset(memory, FILLED, 4096);
     w.options.bits = 2;
-    packing_fails(&w, QGEMM_STATUS_ELEMENT_RANGE, "the element in row 0, column 0 is 3, which does not fit 2 bits");
+    packing_fails(&w, QGEMM_STATUS_RANGE, "the element in row 0, column 0 is 3, which does not fit 2 bits");
     few[0] = 1;
     few[3] = 0xFE;
-    packing_fails(&w, QGEMM_STATUS_ELEMENT_RANGE, "the element in row 1, column 1 is -3, which does not fit 2 bits");
+    packing_fails(&w, QGEMM_STATUS_RANGE, "the element in row 1, column 1 is -3, which does not fit 2 bits");
     CHECK(is_filled(memory, 4096));
     free(memory);
 }
@@ -208,7 +213,7 @@ static void wrong_products_of_groups(void) {
     result.rows = result.cols = 5;
     result.type = QGEMM_TYPE_F32;
     fails(qgemm_gemm(NULL, &grouped_lhs, &grouped_rhs, &result, NULL, 0, NULL), QGEMM_STATUS_OPTION,
-          "lhs and rhs both have groups with scales, but only one of them may");
+          "one side has groups with scales, so the other side may not");
     CHECK(qgemm_gemm(NULL, &lhs.operand, &grouped_rhs, &result, NULL, 0, NULL) == QGEMM_STATUS_OK);
     CHECK(qgemm_gemm(NULL, &grouped_lhs, &rhs.operand, &result, NULL, 0, NULL) == QGEMM_STATUS_OK);
     qgemm_stage clamp = {.kind = QGEMM_STAGE_CLAMP};

@@ -2,6 +2,7 @@
 
 #include "check.h"
 #include "draft.h"
+#include "requantized.h"
 
 #include <math.h>
 #include <string.h>
@@ -138,7 +139,9 @@ static void expect_what_is_near(struct call *call) {
     int32_t *found = malloc((size_t)(result.rows * result.cols) * sizeof *found + 1);
     CHECK(found != NULL);
     result.data = found;
-    if (qgemm_gemm(NULL, &call->lhs, &call->rhs, &result, call->stages, call->stage_count, NULL) != QGEMM_STATUS_OK)
+    qgemm_gemm_options options = QGEMM_GEMM_OPTIONS_INIT;
+    options.bit_depth = &call->bit_depth;
+    if (qgemm_gemm(NULL, &call->lhs, &call->rhs, &result, call->stages, call->stage_count, &options) != QGEMM_STATUS_OK)
         fail(call, qgemm_last_error());
     expect_what_is_found(call, found);
     free(found);
@@ -173,10 +176,16 @@ static void add_stage(struct draft *draft, size_t left) {
 static void expect_sums(struct call *call) {
     int64_t rows = call->result.rows, cols = call->result.cols;
     call->expected = malloc((size_t)(rows * cols) * sizeof *call->expected + 1);
-    CHECK(call->expected != NULL);
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < cols; j++)
-            call->expected[i * cols + j] = integer_number(defined_sum(&call->lhs, &call->rhs, i, j));
+    int32_t *sums = malloc((size_t)(rows * cols) * sizeof *sums + 1);
+    CHECK(call->expected != NULL && sums != NULL);
+    if (has_fewer_bits(call))
+        requantized_sums(&call->bit_depth, &call->lhs, &call->rhs, sums);
+    else
+        for (int64_t i = 0; i < rows * cols; i++)
+            sums[i] = defined_sum(&call->lhs, &call->rhs, i / cols, i % cols);
+    for (int64_t i = 0; i < rows * cols; i++)
+        call->expected[i] = integer_number(sums[i]);
+    free(sums);
 }
 
 // From none to all that there is room for.
@@ -197,6 +206,7 @@ struct call random_call(uint64_t number, int m, int n, int k, int is_fenced) {
     call.lhs = random_operand(&draft, m, k, QGEMM_PER_ROW);
     call.rhs = random_operand(&draft, k, n, QGEMM_PER_COL);
     choose_result(&draft);
+    choose_options(&draft);
     expect_sums(&call);
     for (size_t left = choose_stage_count(&draft); left > 0; left--)
         add_stage(&draft, left);

@@ -222,6 +222,8 @@ static void pass(struct passed *passed, const qgemm_operand *operand, uint32_t s
     qgemm_operand packed = QGEMM_OPERAND_INIT;
     packed.packed = passed->packed;
     packed.offset = operand->offset;
+    packed.least = operand->least;
+    packed.greatest = operand->greatest;
     packed.stride = -7;
     packed.order = 77;
     if (one_in(seed, 2)) {
@@ -249,7 +251,7 @@ static void free_passed(const struct passed *passed) {
 
 // What the call points at itself, so that it can lie in front of a fence.
 struct arguments {
-    struct plot lhs, rhs, result, stages, options, workspace;
+    struct plot lhs, rhs, result, stages, bit_depth, options, workspace;
 };
 
 static struct plot copy_of(const void *from, size_t size) {
@@ -268,6 +270,10 @@ static struct arguments make_arguments(struct seed *seed) {
         .stages = copy_of(call->stages, call->stage_count * sizeof *call->stages),
     };
     qgemm_gemm_options options = QGEMM_GEMM_OPTIONS_INIT;
+    options.flags = call->flags;
+    arguments.bit_depth = copy_of(&call->bit_depth, sizeof call->bit_depth);
+    if (has_fewer_bits(call) || one_in(seed, 2))
+        options.bit_depth = (const void *)arguments.bit_depth.data;
     if (current.has_workspace) {
         arguments.workspace = make_plot(1, current.workspace_size, 0, placement_of_memory(seed));
         // At any address: of the margin around it in the open there is enough.
@@ -287,7 +293,18 @@ static void free_arguments(const struct arguments *arguments) {
     free_plot(&arguments->rhs);
     free_plot(&arguments->result);
     free_plot(&arguments->stages);
+    free_plot(&arguments->bit_depth);
     free_plot(&arguments->options);
+}
+
+static qgemm_status workspace_size(const qgemm_context *context) {
+    const qgemm_operand *lhs = &current.lhs.operand, *rhs = &current.rhs.operand;
+    const qgemm_result *result = &current.call->result;
+    qgemm_gemm_options options = QGEMM_GEMM_OPTIONS_INIT;
+    options.bit_depth = &current.call->bit_depth;
+    if (has_fewer_bits(current.call))
+        return qgemm_gemm_workspace_size_with(context, lhs, rhs, result, &options, &current.workspace_size);
+    return qgemm_gemm_workspace_size(context, lhs, rhs, result, &current.workspace_size);
 }
 
 static void *data_of(const struct plot *plot) {
@@ -303,11 +320,11 @@ void make_in_some_way(const struct call *call, struct seed *seed) {
     pass(&current.rhs, &call->rhs, QGEMM_RHS, seed);
     current.has_workspace = one_in(seed, 2);
     if (current.has_workspace)
-        require_ok(qgemm_gemm_workspace_size(context, &current.lhs.operand, &current.rhs.operand, &call->result,
-                                             &current.workspace_size));
+        require_ok(workspace_size(context));
     struct arguments arguments = make_arguments(seed);
     restore_result(call);
-    const void *options = current.has_workspace || one_in(seed, 2) ? data_of(&arguments.options) : NULL;
+    int needs_options = current.has_workspace || has_fewer_bits(call);
+    const void *options = needs_options || one_in(seed, 2) ? data_of(&arguments.options) : NULL;
     const void *stages = call->stage_count == 0 && one_in(seed, 2) ? NULL : data_of(&arguments.stages);
     require_ok(qgemm_gemm(context, data_of(&arguments.lhs), data_of(&arguments.rhs), data_of(&arguments.result), stages,
                           call->stage_count, options));

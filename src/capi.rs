@@ -2,6 +2,7 @@
 //!
 //! No Rust enum, bool or reference comes from C: any bit pattern may. No panic leaves the library.
 
+mod bit_depth;
 mod context;
 mod eight_bit_int_gemm;
 mod gemm;
@@ -16,6 +17,7 @@ mod verbose;
 mod version;
 mod versioned;
 
+pub use bit_depth::*;
 pub use context::*;
 pub use eight_bit_int_gemm::*;
 pub use gemm::*;

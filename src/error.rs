@@ -43,8 +43,12 @@ pub enum Error {
     },
     /// A bit depth setting has no such value.
     BitDepth {
+        /// The argument's name.
+        argument: &'static str,
         /// What was passed.
-        value: u32,
+        value: i64,
+        /// What is expected.
+        expected: &'static str,
     },
     /// A number of threads is negative.
     Threads {
@@ -155,8 +159,11 @@ pub enum Error {
         /// What is expected.
         expected: &'static str,
     },
-    /// Both operands of a product have segments with scales.
-    BothScaled,
+    /// An operand's segments have scales, where something else may not be.
+    ScaledTwice {
+        /// What may not be.
+        other: &'static str,
+    },
     /// An element does not fit the bits that it is to be packed in.
     Element {
         /// Its row.
@@ -177,6 +184,21 @@ pub enum Error {
     Overflow {
         /// The greatest magnitude that a sum could have.
         bound: u128,
+    },
+    /// An element is outside of the range that was promised, and the caller wants to know.
+    Range {
+        /// The operand's name.
+        operand: &'static str,
+        /// The element's row.
+        row: usize,
+        /// And its column.
+        col: usize,
+        /// The element.
+        value: i32,
+        /// What none was to be less than.
+        least: i32,
+        /// And greater than.
+        greatest: i32,
     },
     /// A pointer is null that has to point at something.
     Missing {
@@ -239,8 +261,8 @@ impl fmt::Display for Error {
             Error::Shift { argument, value } => {
                 write!(f, "{argument} is {value}, but must be 0 to 31")
             }
-            Error::BitDepth { value } => {
-                write!(f, "bit_depth is {value}, but must be QGEMM_A8B8 (0) or QGEMM_A5B7 (1)")
+            Error::BitDepth { argument, value, expected } => {
+                write!(f, "{argument} is {value}, but must be {expected}")
             }
             Error::Threads { argument, value } => {
                 write!(f, "{argument} is {value}, but must be a number of threads, or 0 for one on each processor")
@@ -292,13 +314,16 @@ impl fmt::Display for Error {
             Error::Parameter { argument, value, expected } => {
                 write!(f, "{argument} is {}, but must be {expected}", Number(value))
             }
-            Error::BothScaled => write!(f, "lhs and rhs both have groups with scales, but only one of them may"),
+            Error::ScaledTwice { other } => write!(f, "one side has groups with scales, so {other}"),
             Error::Element { row, col, value, bits } => {
                 write!(f, "the element in row {row}, column {col} is {value}, which does not fit {} bits", bits.get())
             }
             Error::Reserved { argument } => write!(f, "{argument} is reserved and must be 0"),
             Error::Overflow { bound } => {
                 write!(f, "a sum could reach {bound}, beyond 32 bits, with these sizes, types and offsets")
+            }
+            Error::Range { operand, row, col, value, least, greatest } => {
+                write!(f, "{operand}({row}, {col}) is {value}, but was promised to be {least} to {greatest}")
             }
             Error::Missing { argument } => {
                 write!(f, "{argument} is null, but must not be")

@@ -88,6 +88,37 @@ pub(crate) fn rounded(x: f32) -> i32 {
     if number >= END { i32::MAX } else { integer }
 }
 
+/// A constant fraction, as gemmlowp multiplied by one: an integer, and what is left of it as a fraction of 2³¹.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Fraction {
+    integer: i32,
+    rest: i32,
+}
+
+impl Fraction {
+    /// `numerator / denominator`, the rest rounded toward zero.
+    ///
+    /// | numerator | denominator | integer | rest |
+    /// | --- | --- | --- | --- |
+    /// | 255² | 127 · 31 | 17 | -1038559529 |
+    /// | 255 | 127 | 2 | 16909320 |
+    /// | 255 | 31 | 8 | 484915662 |
+    pub(crate) fn new(numerator: i32, denominator: i32) -> Self {
+        let integer = (numerator + denominator / 2) / denominator;
+        let rest = i64::from(numerator - integer * denominator) * (1 << 31) / i64::from(denominator);
+        Self { integer, rest: rest as i32 }
+    }
+
+    /// `x · integer + x · rest / 2³¹`, the latter rounded to nearest, ties away from zero; what overflows wraps around.
+    #[inline(always)]
+    pub(crate) fn of(self, x: i32) -> i32 {
+        let magnitude = u64::from(x.unsigned_abs()) * u64::from(self.rest.unsigned_abs());
+        let rounded = ((magnitude + (1 << 30)) >> 31) as i32;
+        let sign = (x ^ self.rest) >> 31;
+        x.wrapping_mul(self.integer).wrapping_add((rounded ^ sign) - sign)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,6 +133,29 @@ mod tests {
 
     fn high_mul(a: i32, b: i32) -> i32 {
         saturated(nearest_up(i128::from(a) * i128::from(b), 31))
+    }
+
+    #[test]
+    fn a_fraction_is_an_integer_and_a_rest_of_which_products_are_rounded() {
+        for (numerator, denominator, integer, rest) in
+            [(255 * 255, 127 * 31, 17, -1038559529), (255, 127, 2, 16909320), (255, 31, 8, 484915662), (255, 255, 1, 0)]
+        {
+            assert_eq!(Fraction::new(numerator, denominator), Fraction { integer, rest });
+        }
+        let levels = |bits: i32| (1 << bits) - 1;
+        let pairs = (1..=8).flat_map(|l| (1..=8).map(move |r| (255 * 255, levels(l) * levels(r))));
+        let singles = (1..=8).map(|bits| (255, levels(bits)));
+        for (numerator, denominator) in pairs.chain(singles) {
+            let fraction = Fraction::new(numerator, denominator);
+            for x in odd_numbers() {
+                let rounded = nearest_away(i128::from(x) * i128::from(fraction.rest), 31);
+                let want = i128::from(x) * i128::from(fraction.integer) + rounded;
+                assert_eq!(fraction.of(x), want as i32, "{x} {numerator} {denominator}");
+                let exact = f64::from(x) * f64::from(numerator) / f64::from(denominator);
+                let error = 0.5 + f64::from(x).abs() / f64::from(1u32 << 31);
+                assert!((want as f64 - exact).abs() <= error + 1e-6 * exact.abs().max(1.0) * 1e-6, "{x}");
+            }
+        }
     }
 
     #[test]

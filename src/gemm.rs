@@ -4,13 +4,14 @@ use crate::blocks::{Blocks, Caches, Cut, Shape};
 use crate::buffer::Carver;
 use crate::context::Context;
 use crate::error::Error;
-use crate::kernel::{Kernel, MAX_ROWS, Tile};
+use crate::kernel::{Kernel, MAX_ROWS, MAX_WIDTH, Tile};
 use crate::matrix::Offset;
-use crate::output::{Finish, LineOffsets, Region};
+use crate::output::{Finish, LineOffsets, Region, Rescale};
 use crate::prepare::{Prepared, Room};
 use crate::scratch::Scratch;
 use crate::segment::{Edge, Segment};
-use crate::source::{Factor, Source, Space};
+use crate::source::{Factor, Sides, Source, Space};
+use crate::span::Spans;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -74,6 +75,9 @@ struct Product<'a> {
     kernel: &'static Kernel,
     /// The LHS and the RHS.
     sides: [Source<'a>; 2],
+    rescale: Option<Rescale>,
+    /// How many groups accumulators of 16 bits may take.
+    span: u8,
     depth: usize,
     blocks: Blocks,
     /// The side whose segments, slices of the depth, have scales.
@@ -97,8 +101,7 @@ const PIECES: usize = 4;
 
 impl<'a> Product<'a> {
     fn new(context: &'a Context, lhs: &Factor<'a>, rhs: &Factor<'a>, shape: Shape, threads: usize) -> Self {
-        let kernel = context.kernel;
-        let sides = Source::pair(kernel, lhs, rhs);
+        let Sides { kernel, sources: sides, rescale, span } = Sides::new(context.kernel, lhs, rhs);
         let mut blocks = Blocks::new(kernel, shape, sides[RHS].order(), threads, Caches::get());
         let scaled = [lhs, rhs].iter().position(|factor| factor.segment().is_some());
         if let Some(segment) = lhs.segment().or(rhs.segment()) {
@@ -109,6 +112,8 @@ impl<'a> Product<'a> {
             context,
             kernel,
             sides,
+            rescale,
+            span,
             depth: shape.depth,
             blocks,
             scaled,
@@ -139,7 +144,8 @@ impl<'a> Product<'a> {
             let desk = desks.lock().unwrap_or_else(PoisonError::into_inner).next();
             let mut carver = Carver::new(desk.expect("a desk for each worker"));
             let acc = carver.ints(self.acc_len());
-            let room = carver.bytes(self.widened_len());
+            let widened = carver.bytes(self.widened_len());
+            let mut desk = Desk { acc, widened, cols: Edge::new() };
             let mut own = self.desk.map(|room| Space::carve(&mut carver, room));
             loop {
                 let block = next.fetch_add(1, Relaxed);
@@ -150,7 +156,7 @@ impl<'a> Product<'a> {
                 let ([lhs, rhs], [own_lhs, own_rhs]) = (&self.sides, &mut own);
                 let lhs = whole[LHS].unwrap_or_else(|| lhs.prepare(rows.clone(), own_lhs));
                 let rhs = whole[RHS].unwrap_or_else(|| rhs.prepare(cols.clone(), own_rhs));
-                self.multiply(&lhs, &rhs, rows, cols, finish, (acc, room));
+                self.multiply(&lhs, &rhs, rows, cols, finish, &mut desk);
             }
         });
     }
@@ -224,6 +230,15 @@ impl Product<'_> {
     }
 }
 
+/// What one worker multiplies in.
+struct Desk<'d> {
+    acc: &'d mut [i32],
+    /// A slice of a panel whose numbers lie in planes.
+    widened: &'d mut [u8],
+    /// A panel's lines in one segment.
+    cols: Edge<MAX_WIDTH>,
+}
+
 /// Multiplying.
 impl Product<'_> {
     /// Multiplies and finishes one block. The panels of its columns pass by one after the other; each slice of a panel
@@ -235,7 +250,7 @@ impl Product<'_> {
         rows: Range<usize>,
         cols: Range<usize>,
         finish: &Finish,
-        (acc, room): (&mut [i32], &mut [u8]),
+        desk: &mut Desk,
     ) {
         for col in cols.clone().step_by(self.kernel.width) {
             let stripe = Stripe {
@@ -246,7 +261,7 @@ impl Product<'_> {
                 cols: col..(col + self.kernel.width).min(cols.end),
                 finish,
             };
-            (0..self.blocks.depth.pieces).for_each(|slice| stripe.multiply_slice(slice, acc, room));
+            (0..self.blocks.depth.pieces).for_each(|slice| stripe.multiply_slice(slice, desk));
         }
     }
 }
@@ -263,17 +278,19 @@ struct Stripe<'s> {
 
 impl Stripe<'_> {
     /// Multiplies all rows by one slice of the panel. After the last slice the tiles are finished.
-    fn multiply_slice(&self, slice: usize, acc: &mut [i32], widened: &mut [u8]) {
+    fn multiply_slice(&self, slice: usize, desk: &mut Desk) {
         let Product { kernel, sides: [lhs, rhs], blocks, scaled, .. } = self.product;
+        let Desk { acc, widened, cols } = desk;
         let (room, acc) = acc.split_at_mut(2 * kernel.tile_len());
         let slices = blocks.depth.pieces;
         let depth = blocks.depth.piece(slice);
         let panel = rhs.panel(self.rhs, self.cols.start, depth.clone(), widened);
-        let segment = scaled.map(|side| {
-            let mut cols = Edge::new();
-            rhs.cols_in(self.rhs, self.cols.clone(), (slice, depth.clone(), panel), &mut cols);
-            (side == LHS, cols)
-        });
+        // Without depth the sums are 0, as are the bits of floats.
+        let scaled = scaled.filter(|_| !depth.is_empty());
+        if scaled.is_some() {
+            rhs.cols_in(self.rhs, self.cols.clone(), (slice, depth.clone(), panel), cols);
+        }
+        let all = lhs.lines(self.lhs, depth.clone());
         // Tiles as equal as can be: the first few are one row longer.
         let tiles = self.rows.len().div_ceil(kernel.rows);
         let (short, longer) = (self.rows.len() / tiles, self.rows.len() % tiles);
@@ -283,31 +300,30 @@ impl Stripe<'_> {
             let rows = next..next + short + usize::from(i < longer);
             next = rows.end;
             for (line, row) in lines.iter_mut().zip(rows.clone()) {
-                *line = lhs.line(self.lhs, row, depth.clone());
+                *line = all.get(row);
             }
             let tile = Tile {
                 lhs: &lines[..rows.len()],
-                lhs_encoding: lhs.encoding,
+                lhs_encoding: lhs.encoding(),
                 rhs: panel,
                 cols: self.cols.len(),
-                fresh: slice == 0 || segment.is_some(),
+                fresh: slice == 0 || scaled.is_some(),
+                spans: Spans::Uniform(self.product.span),
             };
             let resting = if slices == 1 { 0 } else { i * kernel.tile_len() };
             let acc = &mut acc[resting..][..kernel.tile_len()];
             // The sums of a segment go on to become floats, which rest in the accumulators' place.
-            let sums = if segment.is_some() { &mut room[..kernel.tile_len()] } else { &mut acc[..] };
+            let sums = if scaled.is_some() { &mut room[..kernel.tile_len()] } else { &mut acc[..] };
             // SAFETY: whoever has a kernel has a CPU that runs it.
             unsafe { (kernel.tile)(&tile, sums) }
-            if let Some((by_rows, cols)) = &segment {
+            if let Some(side) = scaled {
                 if slice == 0 {
                     acc.fill(0f32.to_bits() as i32);
                 }
-                if !depth.is_empty() {
-                    let mut edge = Edge::new();
-                    lhs.rows_in(self.lhs, rows.clone(), slice, &mut edge);
-                    let segment = Segment { depth: depth.len(), rows: &edge, cols, by_rows: *by_rows };
-                    kernel.add_segment(&segment, &room[..rows.len() * kernel.width], acc);
-                }
+                let mut edge = Edge::new();
+                lhs.rows_in(self.lhs, rows.clone(), slice, &mut edge);
+                let segment = Segment { depth: depth.len(), rows: &edge, cols, by_rows: side == LHS };
+                kernel.add_segment(&segment, &room[..rows.len() * kernel.width], acc);
             }
             if slice + 1 == slices {
                 let region = self.region(rows);
@@ -331,6 +347,7 @@ impl Stripe<'_> {
                 col_sums: &[],
                 row_offsets: offsets.0,
                 col_offsets: offsets.1,
+                rescale: None,
             };
         }
         Region {
@@ -339,6 +356,7 @@ impl Stripe<'_> {
             col_sums: self.rhs.sums.get(self.cols.start - self.rhs.first..).unwrap_or_default(),
             row_offsets: lhs.offset,
             col_offsets: rhs.offset,
+            rescale: self.product.rescale.as_ref(),
             rows,
             cols: self.cols.clone(),
         }

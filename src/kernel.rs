@@ -8,7 +8,9 @@ use crate::matrix::{Encoding, Operand};
 use crate::output::FinishFn;
 use crate::pack::{Groups, PackLhsFn, PackRhsFn, SumLineFn};
 use crate::planes::ExpandFn;
+use crate::reading::Reading;
 use crate::segment::AddSegmentFn;
+use crate::span::Spans;
 use once_cell::sync::Lazy;
 
 /// Everything the rest of the library knows of an instruction set.
@@ -28,6 +30,9 @@ pub struct Kernel {
     pub(crate) tile: TileFn,
     pub(crate) add_segment: AddSegmentFn,
     pub(crate) finish: FinishFn,
+    /// A faster kernel of the same instruction set, which sums small numbers in 16 bits. It is in no list: a product
+    /// chooses it for its operands.
+    pub(crate) narrow: Option<&'static Kernel>,
     is_supported: fn() -> bool,
 }
 
@@ -46,6 +51,8 @@ pub(crate) struct Tile<'a> {
     pub cols: usize,
     /// Whether the accumulators start from 0 or from what they hold.
     pub fresh: bool,
+    /// What accumulators of 16 bits hold; kernels without such accumulators do not care.
+    pub spans: Spans<'a>,
 }
 
 /// The most lines any kernel takes from the LHS, and the most a panel has.
@@ -97,7 +104,7 @@ impl Kernel {
         let padded = |len: usize, unit: usize| len.next_multiple_of(unit);
         panels.resize(padded(rhs.lines, self.width) * padded(rhs.depth, self.groups.len()), 0);
         // SAFETY: whoever has a kernel has a CPU that runs it.
-        unsafe { (self.pack_rhs)(rhs, self.groups.rhs_encoding(lhs), 0, panels) }
+        unsafe { (self.pack_rhs)(rhs, &Reading::plain(rhs.encoding, self.groups.rhs_encoding(lhs)), 0, panels) }
     }
 
     fn named(name: &'static str) -> Result<&'static Kernel, Error> {
@@ -130,7 +137,7 @@ macro_rules! kernel {
     (
         name: $name:literal, features: [$($feature:tt),*],
         groups: $groups:ident, rows: $rows:literal, width: $width:literal,
-        tile: $tile:expr, shuffle: $($shuffle:ident)::+ $(,)?
+        tile: $tile:expr, shuffle: $($shuffle:ident)::+ $(, narrow: $narrow:expr)? $(,)?
     ) => {
         pub(crate) static KERNEL: $crate::kernel::Kernel = {
             use $crate::kernel::{self, Kernel, Tile};
@@ -138,27 +145,28 @@ macro_rules! kernel {
             use $crate::output::{self, Finish, Region};
             use $crate::pack::{self, Groups};
             use $crate::planes::{self, Planes};
+            use $crate::reading::Reading;
             use $crate::segment::{self, Segment};
 
             const GROUPS: Groups = Groups::$groups;
             const WIDENED: bool = GROUPS.lhs_size() == 2;
 
             $(#[target_feature(enable = $feature)])*
-            fn pack_lhs(src: &Operand, to: Encoding, first: usize, pitch: usize, lines: &mut [u8]) {
-                pack::pack_lhs::<WIDENED>(src, to, first, pitch, lines)
+            fn pack_lhs(src: &Operand, reading: &Reading, first: usize, pitch: usize, lines: &mut [u8]) {
+                pack::pack_lhs::<WIDENED>(src, reading, first, pitch, lines)
             }
             $(#[target_feature(enable = $feature)])*
-            fn pack_rhs(src: &Operand, to: Encoding, first: usize, panels: &mut [u8]) {
+            fn pack_rhs(src: &Operand, reading: &Reading, first: usize, panels: &mut [u8]) {
                 // Closures have the features of the function around them.
                 let shuffle = pack::Shuffle {
-                    transpose: |lines: [&_; _], flip, to: &mut [_], pitch| {
-                        $($shuffle)::+::transpose(lines, flip, to, pitch)
+                    transpose: |lines: [&_; _], added, to: &mut [_], pitch| {
+                        $($shuffle)::+::transpose(lines, added, to, pitch)
                     },
-                    interleave: |depths: [&_; _], flip, to: &mut [_]| {
-                        $($shuffle)::+::interleave(depths, flip, to)
+                    interleave: |depths: [&_; _], added, to: &mut [_]| {
+                        $($shuffle)::+::interleave(depths, added, to)
                     },
                 };
-                pack::pack_rhs::<$width, { GROUPS.len() }>(src, to, first, panels, shuffle)
+                pack::pack_rhs::<$width, { GROUPS.len() }>(src, reading, first, panels, shuffle)
             }
             $(#[target_feature(enable = $feature)])*
             fn sum_line(line: &[u8], encoding: Encoding) -> i32 {
@@ -196,19 +204,18 @@ macro_rules! kernel {
                 tile: multiply,
                 add_segment,
                 finish,
+                narrow: [$($narrow)?].as_slice().first().copied(),
                 is_supported: || true $(&& cpu_has!($feature))*,
             }
         };
     };
 }
 
-/// Defines `tile` in terms of a module's own `Vector`, `zero`, `load` (a group of as many lines as a vector has lanes),
-/// `spread` (a group of one line), `dot` and `store`. The inner loop loads the vectors of a panel's group once and
-/// multiplies them by each line's.
+/// Defines `tile`, which calls a module's own `multiply` for the number of its rows, of the vectors that its columns
+/// take, and for the sign of the LHS.
 #[cfg(target_arch = "x86_64")]
-macro_rules! vector_tile {
-    (features: [$($feature:tt),*], lanes: $lanes:literal, group: $group:literal,
-     rows: [$($rows:literal)*], vectors: [$($vectors:literal)*] of $width:literal $(,)?) => {
+macro_rules! tile_of_each_shape {
+    (features: [$($feature:tt),*], lanes: $lanes:literal, rows: [$($rows:literal)*], vectors: [$($vectors:literal)*]) => {
         $(#[target_feature(enable = $feature)])*
         fn tile(tile: &$crate::kernel::Tile, acc: &mut [i32]) {
             use $crate::matrix::Encoding;
@@ -227,6 +234,17 @@ macro_rules! vector_tile {
                 _ => unreachable!("a tile has 1 to Kernel::width columns"),
             }
         }
+    };
+}
+
+/// Defines `tile` in terms of a module's own `Vector`, `zero`, `load` (a group of as many lines as a vector has lanes),
+/// `spread` (a group of one line), `dot` and `store`. The inner loop loads the vectors of a panel's group once and
+/// multiplies them by each line's.
+#[cfg(target_arch = "x86_64")]
+macro_rules! vector_tile {
+    (features: [$($feature:tt),*], lanes: $lanes:literal, group: $group:literal,
+     rows: $rows:tt, vectors: $vectors:tt of $width:literal $(,)?) => {
+        tile_of_each_shape! { features: [$($feature),*], lanes: $lanes, rows: $rows, vectors: $vectors }
 
         $(#[target_feature(enable = $feature)])*
         fn multiply<const ROWS: usize, const VECTORS: usize, const SIGNED: bool>(
@@ -270,9 +288,17 @@ macro_rules! vector_tile {
 }
 
 #[cfg(target_arch = "x86_64")]
+#[macro_use]
+mod narrow;
+
+#[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
+mod avx2_narrow;
+#[cfg(target_arch = "x86_64")]
 mod avx512bw;
+#[cfg(target_arch = "x86_64")]
+mod avx512bw_narrow;
 #[cfg(target_arch = "x86_64")]
 mod avx512vnni;
 #[cfg(target_arch = "x86_64")]

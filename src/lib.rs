@@ -10,6 +10,7 @@
 //!
 //! A good place to start reading is [`gemm()`]; a C call enters in `capi/`.
 
+mod bit_depth;
 mod blocks;
 mod buffer;
 mod capi;
@@ -25,13 +26,17 @@ mod packed;
 mod planes;
 mod prepare;
 mod quantize;
+mod range;
+mod reading;
 #[cfg(test)]
 mod reference;
 mod scratch;
 mod segment;
 mod source;
+mod span;
 mod threads;
 
+pub use bit_depth::{BitDepths, RoundingMode};
 pub use capi::*;
 pub use context::Context;
 pub use error::Error;

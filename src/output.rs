@@ -8,6 +8,7 @@ use std::ops::Range;
 
 mod logistic;
 mod quantize_down;
+mod rescale;
 mod residual;
 mod scale;
 mod store;
@@ -16,6 +17,7 @@ mod values;
 
 pub use logistic::Logistic;
 pub use quantize_down::QuantizeDown;
+pub(crate) use rescale::Rescale;
 pub use residual::{Element, Residual};
 pub use scale::{Rounding, Scale};
 pub use store::{Cast, Store};
@@ -222,6 +224,8 @@ pub(crate) struct Region<'a> {
     pub col_sums: &'a [i32],
     pub row_offsets: LineOffsets<'a>,
     pub col_offsets: LineOffsets<'a>,
+    /// If either operand was requantized.
+    pub rescale: Option<&'a Rescale>,
 }
 
 /// A tile on its way through the stages.
@@ -299,7 +303,10 @@ pub(crate) type FinishFn = unsafe fn(finish: &Finish, region: &Region, acc: &mut
 pub(crate) unsafe fn finish<const W: usize>(finish: &Finish, region: &Region, acc: &mut [i32], room: &mut [i32]) {
     let rows = region.rows.len();
     let acc = &mut acc.as_chunks_mut::<W>().0[..rows];
-    add_offsets(region, acc);
+    match region.rescale {
+        None => add_offsets(region, acc),
+        Some(rescale) => rescale.apply(region, acc),
+    }
     if let ([Stage::QuantizeDown(stage)], Store::U8(out, Cast::Saturating)) = (finish.stages, &finish.store)
         && let Some(of) = stage.uniform()
     {

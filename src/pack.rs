@@ -11,6 +11,7 @@
 //! Padding (lines up to a whole panel, depth up to a whole group) is zero, so it adds nothing to sums and products.
 
 use crate::matrix::{Encoding, Operand, Order};
+use crate::reading::Reading;
 use std::array::from_fn;
 
 /// What one instruction sums, and so how both sides are stored.
@@ -52,17 +53,17 @@ impl Groups {
         }
     }
 
-    /// Whether the kernels read this LHS as the encoding `to` where it lies.
-    pub(crate) fn read_in_place(self, lhs: &Operand, to: Encoding) -> bool {
-        self == Groups::Quads && lhs.order == Order::DepthContiguous && lhs.encoding == to
+    /// Whether the kernels read this LHS where it lies.
+    pub(crate) fn read_in_place(self, lhs: &Operand, reading: &Reading) -> bool {
+        self == Groups::Quads && lhs.order == Order::DepthContiguous && reading.is_none()
     }
 }
 
-/// Packs the lines of an LHS from `first` on, read as the encoding `to`, each into `pitch` bytes of `lines`.
-pub(crate) type PackLhsFn = unsafe fn(src: &Operand, to: Encoding, first: usize, pitch: usize, lines: &mut [u8]);
+/// Packs the lines of an LHS from `first` on, each into `pitch` bytes of `lines`.
+pub(crate) type PackLhsFn = unsafe fn(src: &Operand, reading: &Reading, first: usize, pitch: usize, lines: &mut [u8]);
 
-/// Packs the lines of an RHS from `first` on, read as the encoding `to`, into as many panels as `panels` holds.
-pub(crate) type PackRhsFn = unsafe fn(src: &Operand, to: Encoding, first: usize, panels: &mut [u8]);
+/// Packs the lines of an RHS from `first` on into as many panels as `panels` holds.
+pub(crate) type PackRhsFn = unsafe fn(src: &Operand, reading: &Reading, first: usize, panels: &mut [u8]);
 
 /// Sums the numbers of one line of the LHS, as the kernels read it.
 pub(crate) type SumLineFn = unsafe fn(line: &[u8], encoding: Encoding) -> i32;
@@ -80,8 +81,11 @@ pub(crate) const STRETCH: usize = 32;
 /// Lines that are interleaved together.
 pub(crate) const CHUNK: usize = 16;
 
-/// The two inner loops of packing an RHS, in groups of `G` bytes, which instruction sets have shuffles for. Both flip
-/// every byte.
+/// Depths of a line that are requantized before they are packed: what that gives stays in the fastest cache.
+const REQUANTIZED: usize = 256;
+
+/// The two inner loops of packing an RHS, in groups of `G` bytes, which instruction sets have shuffles for. Both add
+/// a number to every byte.
 pub(crate) struct Shuffle<T, I> {
     /// Writes the groups of 8 lines over a stretch of depth: those at one depth together, and so many from one depth to the
     /// next.
@@ -93,7 +97,7 @@ pub(crate) struct Shuffle<T, I> {
 #[inline(always)]
 pub(crate) fn pack_rhs<const W: usize, const G: usize>(
     src: &Operand,
-    to: Encoding,
+    reading: &Reading,
     first: usize,
     panels: &mut [u8],
     shuffle: Shuffle<
@@ -106,31 +110,30 @@ pub(crate) fn pack_rhs<const W: usize, const G: usize>(
         return;
     }
     let panels: &mut [[u8; G]] = panels.as_chunks_mut().0;
-    let flip = src.encoding.flip_to(to);
     match src.order {
         Order::DepthContiguous => {
             for (i, panel) in panels.chunks_exact_mut(panel_len).enumerate() {
-                gather_lines::<W, G>(src, flip, first + i * W, panel, &shuffle.transpose);
+                gather_lines::<W, G>(src, reading, first + i * W, panel, &shuffle.transpose);
             }
         }
         Order::LineContiguous => {
             // A small operand is spared the cost of a large copy.
             if src.lines.next_multiple_of(W) <= SHORT_RUN {
-                return gather_runs::<W, G, SHORT_RUN>(src, flip, first, panel_len, panels, &shuffle.interleave);
+                return gather_runs::<W, G, SHORT_RUN>(src, reading, first, panel_len, panels, &shuffle.interleave);
             }
             let lines = RUN / W * W;
             for (i, panels) in panels.chunks_mut(panel_len * (RUN / W)).enumerate() {
-                gather_runs::<W, G, RUN>(src, flip, first + i * lines, panel_len, panels, &shuffle.interleave);
+                gather_runs::<W, G, RUN>(src, reading, first + i * lines, panel_len, panels, &shuffle.interleave);
             }
         }
     }
 }
 
-/// Packs one panel of lines whose depth is contiguous, in blocks of 8 lines × 32 bytes.
+/// Packs one panel of lines whose depth is contiguous, 8 lines at a time.
 #[inline(always)]
 fn gather_lines<const W: usize, const G: usize>(
     src: &Operand,
-    flip: u8,
+    reading: &Reading,
     first: usize,
     panel: &mut [[u8; G]],
     transpose: &impl Fn([&[u8; STRETCH]; LINES], u8, &mut [[u8; G]], usize),
@@ -138,26 +141,49 @@ fn gather_lines<const W: usize, const G: usize>(
     for left in (0..W).step_by(LINES) {
         let there = LINES.min(src.lines.saturating_sub(first + left));
         let lines: [&[u8]; LINES] = from_fn(|i| if i < there { src.run(first + left + i) } else { &[] });
-        for (stretch, groups) in panel.chunks_mut(W * STRETCH / G).enumerate() {
-            let from = stretch * STRETCH;
-            let groups = &mut groups[left..];
-            if there == LINES && left + LINES <= W && from + STRETCH <= src.depth {
-                let block = lines.map(|line| line[from..].first_chunk().expect("a whole block"));
-                transpose(block, flip, groups, W);
-                continue;
+        if reading.requantization.is_none() {
+            gather_eight::<W, G>(lines, reading, left, panel, transpose);
+            continue;
+        }
+        for (i, groups) in panel.chunks_mut(W * REQUANTIZED / G).enumerate() {
+            let depths = i * REQUANTIZED..src.depth.min((i + 1) * REQUANTIZED);
+            let mut strip = [[0; REQUANTIZED]; LINES];
+            for (w, (to, line)) in strip.iter_mut().zip(&lines[..there]).enumerate() {
+                reading.along_depth((first + left + w, depths.start), &line[depths.clone()], &mut to[..depths.len()]);
             }
-            // What is not there turns to zero when it is flipped.
-            let mut block = [[flip; STRETCH]; LINES];
-            for (to, line) in block.iter_mut().zip(&lines[..there]) {
-                let rest = &line[from..line.len().min(from + STRETCH)];
-                to[..rest.len()].copy_from_slice(rest);
-            }
-            let mut transposed = [[0; G]; STRETCH * LINES / 2];
-            transpose(block.each_ref(), flip, &mut transposed, LINES);
-            let len = LINES.min(W - left);
-            for (to, group) in groups.chunks_mut(W).zip(transposed.chunks_exact(LINES)) {
-                to[..len].copy_from_slice(&group[..len]);
-            }
+            let requantized = from_fn(|w| if w < there { &strip[w][..depths.len()] } else { &[][..] });
+            gather_eight::<W, G>(requantized, reading, left, groups, transpose);
+        }
+    }
+}
+
+/// Packs 8 lines of a panel, in blocks of 32 depths. Those that are not there are empty.
+#[inline(always)]
+fn gather_eight<const W: usize, const G: usize>(
+    lines: [&[u8]; LINES],
+    reading: &Reading,
+    left: usize,
+    panel: &mut [[u8; G]],
+    transpose: &impl Fn([&[u8; STRETCH]; LINES], u8, &mut [[u8; G]], usize),
+) {
+    for (stretch, groups) in panel.chunks_mut(W * STRETCH / G).enumerate() {
+        let from = stretch * STRETCH;
+        let groups = &mut groups[left..];
+        if left + LINES <= W && lines.iter().all(|line| line.len() >= from + STRETCH) {
+            let block = lines.map(|line| line[from..].first_chunk().expect("a whole block"));
+            transpose(block, reading.added(), groups, W);
+            continue;
+        }
+        let mut block = [[reading.absent(); STRETCH]; LINES];
+        for (to, line) in block.iter_mut().zip(lines) {
+            let rest = &line[from.min(line.len())..line.len().min(from + STRETCH)];
+            to[..rest.len()].copy_from_slice(rest);
+        }
+        let mut transposed = [[0; G]; STRETCH * LINES / 2];
+        transpose(block.each_ref(), reading.added(), &mut transposed, LINES);
+        let len = LINES.min(W - left);
+        for (to, group) in groups.chunks_mut(W).zip(transposed.chunks_exact(LINES)) {
+            to[..len].copy_from_slice(&group[..len]);
         }
     }
 }
@@ -172,27 +198,26 @@ const DEPTHS: usize = 16;
 #[inline(always)]
 fn gather_runs<const W: usize, const G: usize, const RUN: usize>(
     src: &Operand,
-    flip: u8,
+    reading: &Reading,
     first: usize,
     panel_len: usize,
     panels: &mut [[u8; G]],
     interleave: &impl Fn([&[u8; CHUNK]; G], u8, &mut [[u8; G]]),
 ) {
     let lines = RUN.min(src.lines - first);
-    // What is not there turns to zero when it is flipped.
-    let mut patch = [[flip; RUN]; DEPTHS];
+    let mut patch = [[reading.absent(); RUN]; DEPTHS];
     for from in (0..src.depth).step_by(DEPTHS) {
         for (x, copy) in patch.iter_mut().enumerate() {
             if from + x < src.depth {
-                copy[..lines].copy_from_slice(&src.run(from + x)[first..][..lines]);
+                reading.along_lines((first, from + x), &src.run(from + x)[first..][..lines], &mut copy[..lines]);
             } else {
-                copy.fill(flip);
+                copy.fill(reading.absent());
             }
         }
         for (i, panel) in panels.chunks_exact_mut(panel_len).enumerate() {
             let groups = panel.chunks_exact_mut(W).skip(from / G);
             for (depths, group) in patch.as_chunks::<G>().0.iter().zip(groups) {
-                gather_group::<G>(depths.each_ref().map(|depth| &depth[i * W..]), flip, group, interleave);
+                gather_group::<G>(depths.each_ref().map(|depth| &depth[i * W..]), reading.added(), group, interleave);
             }
         }
     }
@@ -202,17 +227,17 @@ fn gather_runs<const W: usize, const G: usize, const RUN: usize>(
 #[inline(always)]
 fn gather_group<const G: usize>(
     depths: [&[u8]; G],
-    flip: u8,
+    added: u8,
     to: &mut [[u8; G]],
     interleave: &impl Fn([&[u8; CHUNK]; G], u8, &mut [[u8; G]]),
 ) {
     for (i, to) in to.chunks_mut(CHUNK).enumerate() {
-        let chunks = depths.map(|depth| depth[i * CHUNK..].first_chunk());
-        if to.len() == CHUNK && chunks.iter().all(Option::is_some) {
-            interleave(chunks.map(|chunk| chunk.expect("checked")), flip, to);
+        if to.len() == CHUNK && depths.iter().all(|depth| depth.len() >= (i + 1) * CHUNK) {
+            let chunks = depths.map(|depth| depth[i * CHUNK..].first_chunk().expect("a whole chunk"));
+            interleave(chunks, added, to);
         } else {
             for (w, to) in to.iter_mut().enumerate() {
-                *to = depths.map(|depth| depth[i * CHUNK + w] ^ flip);
+                *to = depths.map(|depth| depth[i * CHUNK + w].wrapping_add(added));
             }
         }
     }
@@ -225,60 +250,86 @@ pub(crate) mod portable {
     #[inline(always)]
     pub(crate) fn transpose<const G: usize>(
         lines: [&[u8; STRETCH]; LINES],
-        flip: u8,
+        added: u8,
         to: &mut [[u8; G]],
         pitch: usize,
     ) {
         for (i, line) in lines.iter().enumerate() {
             for (to, group) in to.chunks_mut(pitch).zip(line.as_chunks::<G>().0) {
-                to[i] = group.map(|x| x ^ flip);
+                to[i] = group.map(|x| x.wrapping_add(added));
             }
         }
     }
 
     #[inline(always)]
-    pub(crate) fn interleave<const G: usize>(depths: [&[u8; CHUNK]; G], flip: u8, to: &mut [[u8; G]]) {
+    pub(crate) fn interleave<const G: usize>(depths: [&[u8; CHUNK]; G], added: u8, to: &mut [[u8; G]]) {
         for (i, to) in to.iter_mut().take(CHUNK).enumerate() {
-            *to = depths.map(|depth| depth[i] ^ flip);
+            *to = depths.map(|depth| depth[i].wrapping_add(added));
         }
     }
 }
 
 #[inline(always)]
-pub(crate) fn pack_lhs<const WIDENED: bool>(src: &Operand, to: Encoding, first: usize, pitch: usize, lines: &mut [u8]) {
+pub(crate) fn pack_lhs<const WIDENED: bool>(
+    src: &Operand,
+    reading: &Reading,
+    first: usize,
+    pitch: usize,
+    lines: &mut [u8],
+) {
     match src.order {
         Order::DepthContiguous => {
             for (i, line) in lines.chunks_exact_mut(pitch).enumerate() {
-                write_line::<WIDENED>(src.run(first + i), src.encoding, to, line);
+                write_line::<WIDENED>(src.run(first + i), reading, (first + i, 0), line);
             }
         }
         Order::LineContiguous => {
             for (i, lines) in lines.chunks_mut(pitch * LINES).enumerate() {
-                transpose_lines::<WIDENED>(src, to, first + i * LINES, pitch, lines);
+                transpose_lines::<WIDENED>(src, reading, first + i * LINES, pitch, lines);
             }
         }
     }
 }
 
-/// Writes one line as the kernels read it, zero up to its end.
+/// Writes a part of one line, which begins at `at`, as the kernels read it, zero up to its end.
 #[inline(always)]
-fn write_line<const WIDENED: bool>(src: &[u8], encoding: Encoding, to: Encoding, line: &mut [u8]) {
+fn write_line<const WIDENED: bool>(src: &[u8], reading: &Reading, at: (usize, usize), line: &mut [u8]) {
     let size = if WIDENED { 2 } else { 1 };
-    let flip = encoding.flip_to(to);
     let (numbers, padding) = line.split_at_mut(src.len() * size);
+    padding.fill(0);
+    if reading.requantization.is_none() {
+        return write_numbers::<WIDENED>(src, reading, numbers);
+    }
+    let (line, depth) = at;
+    let mut strip = [0; REQUANTIZED];
+    for (i, (src, numbers)) in src.chunks(REQUANTIZED).zip(numbers.chunks_mut(REQUANTIZED * size)).enumerate() {
+        let strip = &mut strip[..src.len()];
+        reading.along_depth((line, depth + i * REQUANTIZED), src, strip);
+        write_numbers::<WIDENED>(strip, reading, numbers);
+    }
+}
+
+#[inline(always)]
+fn write_numbers<const WIDENED: bool>(src: &[u8], reading: &Reading, numbers: &mut [u8]) {
+    let added = reading.added();
     if !WIDENED {
-        numbers.iter_mut().zip(src).for_each(|(number, &b)| *number = b ^ flip);
+        numbers.iter_mut().zip(src).for_each(|(number, &b)| *number = b.wrapping_add(added));
     } else {
         for (number, &b) in numbers.as_chunks_mut::<2>().0.iter_mut().zip(src) {
-            *number = (to.decode(b ^ flip) as i16).to_ne_bytes();
+            *number = (reading.to.decode(b.wrapping_add(added)) as i16).to_ne_bytes();
         }
     }
-    padding.fill(0);
 }
 
 /// Writes up to 8 lines that are contiguous at each depth, by transposing blocks of 8 × 8 bytes.
 #[inline(always)]
-fn transpose_lines<const WIDENED: bool>(src: &Operand, to: Encoding, first: usize, pitch: usize, lines: &mut [u8]) {
+fn transpose_lines<const WIDENED: bool>(
+    src: &Operand,
+    reading: &Reading,
+    first: usize,
+    pitch: usize,
+    lines: &mut [u8],
+) {
     /// Depths transposed before they are written, so that a line is written in long runs.
     const STRIP: usize = 64;
     let size = if WIDENED { 2 } else { 1 };
@@ -303,9 +354,9 @@ fn transpose_lines<const WIDENED: bool>(src: &Operand, to: Encoding, first: usiz
             }
         }
         let last = from + depths == src.depth;
-        for (line, strip) in lines.chunks_exact_mut(pitch).zip(&strip) {
+        for (i, (line, strip)) in lines.chunks_exact_mut(pitch).zip(&strip).enumerate() {
             let end = if last { pitch } else { (from + depths) * size };
-            write_line::<WIDENED>(&strip[..depths], src.encoding, to, &mut line[from * size..end]);
+            write_line::<WIDENED>(&strip[..depths], reading, (first + i, from), &mut line[from * size..end]);
         }
     }
 }

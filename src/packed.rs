@@ -14,9 +14,11 @@
 use crate::buffer::{ALIGN, Buffer};
 use crate::error::Error;
 use crate::kernel::Kernel;
-use crate::matrix::{Encoding, Offset, Operand};
+use crate::matrix::{Encoding, Offset, Operand, Order};
 use crate::planes::Planes;
 use crate::prepare::Prepared;
+use crate::range::{ElementRange, Stray};
+use crate::reading::Reading;
 use header::{Content, Header};
 use label::{Declared, Label};
 use layout::{Layout, Sections};
@@ -65,6 +67,8 @@ pub struct Packed {
     stored: Encoding,
     /// max over the lines of Σ |number + declared offset|.
     bound: u64,
+    /// From where to where the numbers go.
+    range: ElementRange,
 }
 
 impl Packed {
@@ -72,13 +76,14 @@ impl Packed {
     ///
     /// # Errors
     /// [`Error::TooLarge`].
-    pub(crate) fn size(kernel: &Kernel, shape: (usize, usize), packing: &Packing) -> Result<usize, Error> {
+    pub(crate) fn size(kernel: &'static Kernel, shape: (usize, usize), packing: &Packing) -> Result<usize, Error> {
         // No size depends on the encoding.
+        let kernel = kernel.packer(packing.bits);
         let (_, sections) = Label::of(shape, Encoding::U8, packing).place(kernel).ok_or(TOO_LARGE)?;
         Ok(sections.end())
     }
 
-    /// Packs `operand`, into `memory` if it is given.
+    /// Packs `operand` for `kernel`, or for its narrow one if the numbers have few bits, into `memory` if it is given.
     ///
     /// # Errors
     /// [`Error::TooLarge`], [`Error::Element`] or [`Error::OutOfMemory`], and then `memory` is untouched.
@@ -92,6 +97,7 @@ impl Packed {
         packing: &Packing,
         memory: Option<Lent>,
     ) -> Result<Self, Error> {
+        let kernel = kernel.packer(packing.bits);
         let label = Label::of((operand.lines, operand.depth), operand.encoding, packing);
         let (layout, sections) = label.place(kernel).ok_or(TOO_LARGE)?;
         packing.bits.check(operand, packing.purpose.side)?;
@@ -109,7 +115,8 @@ impl Packed {
             None => Memory::own(sections.end())?,
         };
         let (stored, bound) = (label.stored(kernel), bound::of(operand, label.line, packing));
-        let mut packed = Self { memory, kernel, label, layout, sections, stored, bound };
+        let range = ElementRange::of(operand);
+        let mut packed = Self { memory, kernel, label, layout, sections, stored, bound, range };
         packed.fill(operand, packing, room.as_mut_slice());
         Ok(packed)
     }
@@ -122,9 +129,10 @@ impl Packed {
         let (head, content) = bytes.as_slice().split_first_chunk().ok_or(damaged("they are too few"))?;
         // Copied, so that what is checked is what is used.
         let Header { label, content: kind, checksum } = Header::read(&{ *head })?;
-        let Content::Packed { layout, stored, bound } = kind else {
+        let Content::Packed { layout, stored, bound, range } = kind else {
             return portable::load(&label, checksum, content, kernel);
         };
+        let kernel = kernel.packer(label.line.bits);
         if Layout::of(kernel, layout.form, label.line) != Some(layout) {
             let why = Foreign::Layout { theirs: layout, line: label.line, kernel: kernel.name };
             return Err(Error::PackedLayout { why });
@@ -142,7 +150,7 @@ impl Packed {
             return Err(damaged("the checksum is wrong"));
         }
         let memory = Memory::lent(bytes, sections.end());
-        Ok(Self { memory, kernel, label, layout, sections, stored, bound })
+        Ok(Self { memory, kernel, label, layout, sections, stored, bound, range })
     }
 }
 
@@ -181,6 +189,33 @@ impl Packed {
         self.label.encoding
     }
 
+    /// What no element is outside of: exact, if there are any.
+    pub(crate) fn range(&self) -> ElementRange {
+        self.range
+    }
+
+    /// The first element, line by line, that is not in a range.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub(crate) fn stray(&self, range: &ElementRange) -> Result<Option<Stray>, Error> {
+        if range.holds(&self.range) {
+            return Ok(None);
+        }
+        let depth = self.depth();
+        let mut unpacked = Vec::new();
+        unpacked.try_reserve_exact(depth).map_err(|_| Error::OutOfMemory { bytes: depth })?;
+        unpacked.resize(depth, 0);
+        for line in 0..self.lines() {
+            self.unpack(line..line + 1, &mut unpacked);
+            let operand = Operand::new(&unpacked, (1, depth), depth, Order::DepthContiguous, self.encoding());
+            if let Some(stray) = range.stray(&operand) {
+                return Ok(Some(Stray { line, ..stray }));
+            }
+        }
+        Ok(None)
+    }
+
     /// What the kernels read it as.
     pub(crate) fn form(&self) -> Form {
         self.layout.form
@@ -196,9 +231,9 @@ impl Packed {
         self.label.line.bits.get() < 7
     }
 
-    /// What reading the numbers so adds to them.
-    pub(crate) fn shift(&self) -> i32 {
-        self.label.shift(self.stored)
+    /// How its numbers became those that are stored.
+    pub(crate) fn reading(&self) -> Reading {
+        Reading { shift: self.label.shift(self.stored), ..Reading::plain(self.encoding(), self.stored) }
     }
 
     /// The planes in which its numbers lie, if they do.

@@ -4,7 +4,9 @@ use crate::kernel::{Kernel, Tile};
 use crate::matrix::{Encoding, Operand};
 use crate::pack::Groups;
 use crate::planes::Planes;
+use crate::reading::Reading;
 use crate::segment::Segment;
+use crate::span::{self, Spans};
 use std::ops::Range;
 
 /// Lines of one side, from line `first` on.
@@ -51,17 +53,17 @@ impl Kernel {
         Room { bytes: lines * self.pad(depth), sums: lines, unpacked: 0 }
     }
 
-    /// Packs `lines` of an LHS, read as the encoding `to`.
-    pub(crate) fn pack_lines(&self, src: &Operand, to: Encoding, lines: Range<usize>, bytes: &mut [u8]) {
+    /// Packs `lines` of an LHS.
+    pub(crate) fn pack_lines(&self, src: &Operand, reading: &Reading, lines: Range<usize>, bytes: &mut [u8]) {
         let pitch = self.pitch(src.depth);
         // SAFETY: whoever has a kernel has a CPU that runs it.
-        unsafe { (self.pack_lhs)(src, to, lines.start, pitch, &mut bytes[..lines.len() * pitch]) }
+        unsafe { (self.pack_lhs)(src, reading, lines.start, pitch, &mut bytes[..lines.len() * pitch]) }
     }
 
     /// Packs an LHS of one line, and zeros after it.
-    pub(crate) fn pack_line(&self, src: &Operand, to: Encoding, bytes: &mut [u8]) {
+    pub(crate) fn pack_line(&self, src: &Operand, reading: &Reading, bytes: &mut [u8]) {
         // SAFETY: whoever has a kernel has a CPU that runs it.
-        unsafe { (self.pack_lhs)(src, to, 0, bytes.len(), bytes) }
+        unsafe { (self.pack_lhs)(src, reading, 0, bytes.len(), bytes) }
     }
 
     /// The sum of a line of an LHS that the kernels read as `encoding`.
@@ -70,11 +72,11 @@ impl Kernel {
         unsafe { (self.sum_line)(line, encoding) }
     }
 
-    /// Packs `lines` of an RHS, read as the encoding `to`, into panels.
-    pub(crate) fn pack_panels(&self, src: &Operand, to: Encoding, lines: Range<usize>, bytes: &mut [u8]) {
+    /// Packs `lines` of an RHS into panels.
+    pub(crate) fn pack_panels(&self, src: &Operand, reading: &Reading, lines: Range<usize>, bytes: &mut [u8]) {
         let bytes = &mut bytes[..self.room_for_panels(lines.len(), src.depth).bytes];
         // SAFETY: whoever has a kernel has a CPU that runs it.
-        unsafe { (self.pack_rhs)(src, to, lines.start, bytes) }
+        unsafe { (self.pack_rhs)(src, reading, lines.start, bytes) }
     }
 
     /// Widens numbers that are stored in planes, as many as `to` has bytes.
@@ -111,6 +113,7 @@ impl Kernel {
                     rhs: groups,
                     cols: self.width,
                     fresh: false,
+                    spans: Spans::Uniform(span::MAX),
                 };
                 // SAFETY: whoever has a kernel has a CPU that runs it.
                 unsafe { (self.tile)(&tile, sums) }

@@ -1,14 +1,20 @@
 //! One side of a product: where its lines come from, and how they become what the kernels read.
 
+use crate::bit_depth::Requantization;
 use crate::buffer::Carver;
+use crate::error::Error;
 use crate::kernel::{Kernel, MAX_ROWS, MAX_WIDTH};
 use crate::matrix::{Encoding, Offset, Operand, Order, Runs, bytes_of};
-use crate::output::LineOffsets;
+use crate::output::{LineOffsets, Rescale};
 use crate::pack::Groups;
 use crate::packed::{Bits, Form, Line, Packed, Side};
 use crate::planes::Planes;
 use crate::prepare::{Prepared, Room};
+use crate::range::{ElementRange, Stray};
+use crate::reading::Reading;
 use crate::segment::{Edge, sum_part};
+use crate::span::{self, Reach};
+use std::cmp::Ordering;
 use std::ops::Range;
 
 /// One side of a product: an operand, as it lies or packed, and what is added to its elements.
@@ -16,6 +22,9 @@ use std::ops::Range;
 pub struct Factor<'a> {
     item: Item<'a>,
     offset: Offset<'a>,
+    /// What the caller says of the elements.
+    promised: ElementRange,
+    requantization: Option<Requantization>,
 }
 
 #[derive(Clone, Copy)]
@@ -30,7 +39,7 @@ impl<'a> Factor<'a> {
     /// # Panics
     /// If there are fewer offsets than lines.
     pub fn new(operand: Operand<'a>, offset: Offset<'a>) -> Self {
-        Self { item: Item::Operand(operand), offset }.checked()
+        Self::of(Item::Operand(operand), operand.encoding, offset)
     }
 
     /// As [`Factor::new`], of a packed operand.
@@ -38,14 +47,54 @@ impl<'a> Factor<'a> {
     /// # Panics
     /// If there are fewer offsets than lines.
     pub fn packed(packed: &'a Packed, offset: Offset<'a>) -> Self {
-        Self { item: Item::Packed(packed), offset }.checked()
+        Self::of(Item::Packed(packed), packed.encoding(), offset)
     }
 
-    fn checked(self) -> Self {
-        if let Offset::PerLine(offsets) = self.offset {
-            assert!(offsets.len() >= self.lines(), "an offset for each line");
+    fn of(item: Item<'a>, encoding: Encoding, offset: Offset<'a>) -> Self {
+        let factor = Self { item, offset, promised: ElementRange::all(encoding), requantization: None };
+        if let Offset::PerLine(offsets) = offset {
+            assert!(offsets.len() >= factor.lines(), "an offset for each line");
         }
-        self
+        factor
+    }
+
+    /// The same with the promise that no element is less than `least` or greater than `greatest`.
+    ///
+    /// # Panics
+    /// If these are not numbers of the operand's encoding, in this order.
+    pub fn within(self, least: i32, greatest: i32) -> Self {
+        let promised = ElementRange { least, greatest };
+        assert!(least <= greatest && ElementRange::all(self.encoding()).holds(&promised), "a range of elements");
+        Self { promised, ..self }
+    }
+
+    /// What no element is outside of, if the promise is kept. Of a packed operand it is known.
+    pub(crate) fn range(&self) -> ElementRange {
+        match &self.item {
+            Item::Operand(_) => self.promised,
+            Item::Packed(packed) => packed.range(),
+        }
+    }
+
+    /// The first element, line by line, that breaks the promise.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub(crate) fn stray(&self) -> Result<Option<Stray>, Error> {
+        match &self.item {
+            Item::Operand(operand) => Ok(self.promised.stray(operand)),
+            Item::Packed(packed) => packed.stray(&self.promised),
+        }
+    }
+
+    /// What the caller says of the elements.
+    pub(crate) fn promised(&self) -> ElementRange {
+        self.promised
+    }
+
+    /// The same with fewer bits of its elements.
+    pub(crate) fn requantized(self, requantization: Requantization) -> Self {
+        Self { requantization: Some(requantization), ..self }
     }
 
     pub(crate) fn lines(&self) -> usize {
@@ -62,19 +111,24 @@ impl<'a> Factor<'a> {
         }
     }
 
-    /// Which way the operand's memory runs. None if it is packed.
-    pub(crate) fn order(&self) -> Option<Order> {
-        match &self.item {
-            Item::Operand(operand) => Some(operand.order),
-            Item::Packed(_) => None,
-        }
-    }
-
     /// How many elements of a line have a scale together, if it is packed so.
     pub(crate) fn segment(&self) -> Option<usize> {
         match &self.item {
             Item::Operand(_) => None,
             Item::Packed(packed) => packed.segment(),
+        }
+    }
+
+    /// How many bits of its elements count.
+    pub(crate) fn bits(&self) -> u32 {
+        self.requantization.map_or(8, |requantization| requantization.bits())
+    }
+
+    /// Which way the operand's memory runs. None if it is packed.
+    pub(crate) fn order(&self) -> Option<Order> {
+        match &self.item {
+            Item::Operand(operand) => Some(operand.order),
+            Item::Packed(_) => None,
         }
     }
 
@@ -100,6 +154,11 @@ impl<'a> Factor<'a> {
 
     /// What the magnitude of a sum of products with `other` cannot exceed, nor that of a segment if there are any.
     pub(crate) fn bound(&self, other: &Factor) -> u128 {
+        if self.requantization.is_some() || other.requantization.is_some() {
+            // Four terms, each rounded by itself, of numbers from 0 to 255 and offsets.
+            let reach = |factor: &Factor| 255 + factor.greatest_offset();
+            return self.depth() as u128 * reach(self) * reach(other) + 3;
+        }
         let segment = self.segment().or(other.segment());
         let depth = segment.unwrap_or(self.depth()).min(self.depth()) as u128;
         let (lhs, rhs) = (self.total(depth) * other.greatest(), other.total(depth) * self.greatest());
@@ -120,13 +179,67 @@ impl<'a> Factor<'a> {
         if let Item::Packed(packed) = self.item {
             return packed.greatest(self.offset).into();
         }
-        let offsets = match &self.offset {
+        let ElementRange { least, greatest } = self.range();
+        let ends = [least, greatest].map(i64::from);
+        let reach = |offset: &i32| ends.map(|end| (end + i64::from(*offset)).unsigned_abs()).into_iter().max();
+        self.offsets().iter().filter_map(reach).max().unwrap_or(0).into()
+    }
+
+    /// The greatest magnitude of what is added to the elements, seen as 0 to 255.
+    fn greatest_offset(&self) -> u128 {
+        let base = self.encoding().shift_to(Encoding::U8);
+        let reach = |offset: &i32| (i64::from(*offset) - i64::from(base)).unsigned_abs();
+        self.offsets().iter().map(reach).max().unwrap_or(0).into()
+    }
+
+    /// What the kernels read it as, if it is up to this side.
+    fn read_as(&self) -> Encoding {
+        if self.requantization.is_some() { Encoding::U8 } else { self.encoding() }
+    }
+
+    /// How its bytes become numbers of the encoding `to`.
+    fn reading(&self, to: Encoding) -> Reading {
+        Reading { requantization: self.requantization, ..Reading::plain(self.read_as(), to) }
+    }
+
+    /// The same for a narrow kernel: the numbers as small as they can be.
+    fn centred(&self, to: Encoding) -> Reading {
+        let ElementRange { least, greatest } = self.range_read();
+        let shift = match to {
+            Encoding::U8 => -least,
+            Encoding::S8 => -((least + greatest + 1) >> 1),
+        };
+        Reading { shift, ..self.reading(to) }
+    }
+
+    /// What no number is outside of before it is shifted.
+    fn range_read(&self) -> ElementRange {
+        match self.requantization {
+            Some(requantization) => ElementRange { least: 0, greatest: requantization.levels.into() },
+            None => self.range(),
+        }
+    }
+
+    /// What no number that a kernel reads is outside of.
+    fn numbers(&self, reading: &Reading) -> Reach {
+        let ElementRange { least, greatest } = self.range_read();
+        Reach { least: least + reading.shift, greatest: greatest + reading.shift }
+    }
+
+    /// What is added to its numbers: those that its elements were requantized to, or those that `reading` gives.
+    fn line_offsets(&self, reading: &Reading) -> LineOffsets<'a> {
+        let shift = match self.requantization {
+            Some(_) => self.encoding().shift_to(Encoding::U8),
+            None => reading.shift,
+        };
+        LineOffsets { offset: self.offset, shift }
+    }
+
+    fn offsets(&self) -> &[i32] {
+        match &self.offset {
             Offset::Uniform(offset) => std::slice::from_ref(offset),
             Offset::PerLine(offsets) => &offsets[..self.lines()],
-        };
-        let ends = [0x00, 0x7f, 0x80, 0xff].map(|byte| i64::from(self.encoding().decode(byte)));
-        let reach = |offset: &i32| ends.map(|end| (end + i64::from(*offset)).unsigned_abs()).into_iter().max();
-        offsets.iter().filter_map(reach).max().unwrap_or(0).into()
+        }
     }
 }
 
@@ -137,16 +250,15 @@ pub(crate) struct Source<'a> {
     input: Input<'a>,
     /// How its own lines lie in panels.
     line: Line,
+    /// The planes in which the numbers of panels lie that are ready, if they do.
+    planes: Option<Planes>,
     /// Its scales and zero points, if it has segments.
     segments: Option<&'a Packed>,
     /// How many numbers a segment has, if either side has any.
     segment: Option<usize>,
-    /// What its bytes are read as.
-    pub encoding: Encoding,
+    reading: Reading,
     pub offset: LineOffsets<'a>,
-    /// The planes in which the numbers of panels lie that are ready, if they do.
-    planes: Option<Planes>,
-    /// Whether the other side has an offset, which multiplies the sums of this side's lines.
+    /// Whether the sums of this side's lines are needed, because something is added to the other side's elements.
     is_summed: bool,
 }
 
@@ -159,60 +271,104 @@ enum Input<'a> {
     Otherwise(&'a Packed),
 }
 
-impl<'a> Source<'a> {
-    /// Both sides of a product. An RHS that is packed already decides what the LHS is read as, otherwise the LHS decides.
-    pub(crate) fn pair(kernel: &'static Kernel, lhs: &Factor<'a>, rhs: &Factor<'a>) -> [Self; 2] {
-        let segment = lhs.segment().or(rhs.segment());
+/// Both sides of a product, and the kernel that reads them.
+pub(crate) struct Sides<'a> {
+    pub kernel: &'static Kernel,
+    /// The LHS and the RHS.
+    pub sources: [Source<'a>; 2],
+    pub rescale: Option<Rescale>,
+    /// How many groups accumulators of 16 bits may take of these numbers.
+    pub span: u8,
+}
+
+/// Shorter spans are not worth a narrow kernel.
+const LEAST_SPAN: u8 = 2;
+
+impl<'a> Sides<'a> {
+    /// For `kernel`, or its narrow one if the numbers are small, unless more is packed for the former.
+    pub(crate) fn new(kernel: &'static Kernel, lhs: &Factor<'a>, rhs: &Factor<'a>) -> Self {
+        let sides = Self::of(kernel, false, lhs, rhs);
+        let Some(narrow) = kernel.narrow else { return sides };
+        let narrow = Self::of(narrow, true, lhs, rhs);
+        match narrow.ready().cmp(&sides.ready()) {
+            Ordering::Greater => narrow,
+            Ordering::Equal if narrow.span >= LEAST_SPAN => narrow,
+            _ => sides,
+        }
+    }
+
+    /// An RHS that is packed already decides what the LHS is read as, otherwise the LHS decides.
+    fn of(kernel: &'static Kernel, is_narrow: bool, lhs: &Factor<'a>, rhs: &Factor<'a>) -> Self {
         let ready = |factor: &Factor<'a>, form| match factor.item {
-            Item::Packed(packed) if packed.form() == form && packed.is_for(kernel) => Some(packed),
+            Item::Packed(packed)
+                if packed.form() == form && packed.is_for(kernel) && factor.requantization.is_none() =>
+            {
+                Some(packed)
+            }
             _ => None,
         };
         // Beside an LHS with segments panels are read from any depth on, which planes are not.
         let panels = ready(rhs, Form::Panels).filter(|panels| lhs.segment().is_none() || panels.line().is_plain());
         let lhs_encoding = match (panels, kernel.groups) {
             (Some(panels), Groups::Quads) if !panels.is_of_both() => panels.stored().other(),
-            _ => lhs.encoding(),
+            _ => lhs.read_as(),
         };
         let lines = ready(lhs, Form::Lines).filter(|lines| lines.stored() == lhs_encoding && lines.line().is_plain());
         let rhs_encoding = kernel.groups.rhs_encoding(lhs_encoding);
-        let offset = |factor: &Factor<'a>, encoding| LineOffsets {
-            offset: factor.offset,
-            shift: factor.encoding().shift_to(encoding),
+        let rhs_reading = match panels {
+            Some(panels) => Reading { to: rhs_encoding, ..panels.reading() },
+            None if is_narrow => rhs.centred(rhs_encoding),
+            None => rhs.reading(rhs_encoding),
         };
-        let (lhs_offset, mut rhs_offset) = (offset(lhs, lhs_encoding), offset(rhs, rhs_encoding));
-        if let Some(panels) = panels {
-            rhs_offset.shift = panels.shift();
-        }
-        let has_zero_points =
-            |factor: &Factor<'a>| matches!(factor.item, Item::Packed(packed) if packed.has_zero_points());
-        let zero_points = [has_zero_points(lhs), has_zero_points(rhs)];
-        let source =
-            |side, factor: &Factor<'a>, ready: Option<&'a Packed>, encoding, offset, other: LineOffsets| Self {
-                kernel,
-                side,
-                input: match (factor.item, ready) {
-                    (_, Some(packed)) => Input::Ready(packed.prepared()),
-                    (Item::Operand(operand), _) => Input::Operand(operand),
-                    (Item::Packed(packed), None) => Input::Otherwise(packed),
-                },
-                line: ready.map_or(
-                    Line { depth: factor.depth(), bits: Bits::ALL, segment: factor.segment().unwrap_or(0) },
-                    Packed::line,
-                ),
-                segments: match factor.item {
-                    Item::Packed(packed) if packed.segment().is_some() => Some(packed),
-                    _ => None,
-                },
-                segment,
-                encoding,
-                offset,
-                planes: ready.and_then(Packed::planes),
-                is_summed: other.uniform() != Some(0) || zero_points[if side == Side::Lhs { 1 } else { 0 }],
-            };
-        [
-            source(Side::Lhs, lhs, lines, lhs_encoding, lhs_offset, rhs_offset),
-            source(Side::Rhs, rhs, panels, rhs_encoding, rhs_offset, lhs_offset),
-        ]
+        let readings = [lhs.reading(lhs_encoding), rhs_reading];
+        let [lhs_numbers, rhs_numbers] = [(lhs, 0), (rhs, 1)].map(|(factor, side)| factor.numbers(&readings[side]));
+        let rescale = Rescale::new(&readings[0], &readings[1]);
+        let offsets = [lhs.line_offsets(&readings[0]), rhs.line_offsets(&readings[1])];
+        let is_added_to =
+            [0, 1].map(|side| offsets[side].uniform() != Some(0) || (rescale.is_some() && readings[side].shift != 0));
+        let segment = lhs.segment().or(rhs.segment());
+        let segments = [lhs, rhs].map(|factor| match factor.item {
+            Item::Packed(packed) if packed.segment().is_some() => Some(packed),
+            _ => None,
+        });
+        let is_added_to =
+            [0, 1].map(|side| is_added_to[side] || segments[side].is_some_and(|packed| packed.has_zero_points()));
+        let source = |side, factor: &Factor<'a>, ready: Option<&'a Packed>, reading, offset, is_summed| Source {
+            kernel,
+            side,
+            input: match (factor.item, ready) {
+                (_, Some(packed)) => Input::Ready(packed.prepared()),
+                (Item::Operand(operand), _) => Input::Operand(operand),
+                (Item::Packed(packed), None) => Input::Otherwise(packed),
+            },
+            line: ready.map_or(
+                Line { depth: factor.depth(), bits: Bits::ALL, segment: factor.segment().unwrap_or(0) },
+                Packed::line,
+            ),
+            planes: ready.and_then(Packed::planes),
+            segments: segments[if side == Side::Lhs { 0 } else { 1 }],
+            segment,
+            reading,
+            offset,
+            is_summed,
+        };
+        let sources = [
+            source(Side::Lhs, lhs, lines, readings[0], offsets[0], is_added_to[1]),
+            source(Side::Rhs, rhs, panels, readings[1], offsets[1], is_added_to[0]),
+        ];
+        Self { kernel, sources, rescale, span: span::span(lhs_numbers, rhs_numbers) }
+    }
+
+    /// How many of the sides are packed as the kernel reads them.
+    fn ready(&self) -> usize {
+        self.sources.iter().filter(|source| matches!(source.input, Input::Ready(_))).count()
+    }
+}
+
+impl<'a> Source<'a> {
+    /// What its bytes are read as.
+    pub(crate) fn encoding(&self) -> Encoding {
+        self.reading.to
     }
 
     /// Which way the memory runs that lines are packed from.
@@ -235,7 +391,7 @@ impl<'a> Source<'a> {
     fn in_place(&self) -> Option<&Operand<'a>> {
         match &self.input {
             Input::Operand(operand)
-                if self.side == Side::Lhs && self.kernel.groups.read_in_place(operand, self.encoding) =>
+                if self.side == Side::Lhs && self.kernel.groups.read_in_place(operand, &self.reading) =>
             {
                 Some(operand)
             }
@@ -282,12 +438,13 @@ impl<'a> Source<'a> {
         let Space { bytes, sums, unpacked } = space.first(self.room(lines.len()));
         match &self.input {
             Input::Ready(prepared) => *prepared,
-            Input::Operand(operand) => self.pack(operand, lines.clone(), lines.start, bytes, sums),
+            Input::Operand(operand) => self.pack(operand, &self.reading, lines.clone(), lines.start, bytes, sums),
             Input::Otherwise(packed) => {
                 packed.unpack(lines.clone(), unpacked);
                 let (shape, stride) = ((lines.len(), self.line.depth), self.line.depth);
                 let operand = Operand::new(unpacked, shape, stride, Order::DepthContiguous, packed.encoding());
-                self.pack(&operand, 0..lines.len(), lines.start, bytes, sums)
+                let reading = Reading { first_line: lines.start, ..self.reading };
+                self.pack(&operand, &reading, 0..lines.len(), lines.start, bytes, sums)
             }
         }
     }
@@ -296,6 +453,7 @@ impl<'a> Source<'a> {
     fn pack<'s>(
         &self,
         operand: &Operand,
+        reading: &Reading,
         lines: Range<usize>,
         first: usize,
         bytes: &'s mut [u8],
@@ -310,12 +468,14 @@ impl<'a> Source<'a> {
                 if self.segments.is_some() {
                     self.pack_slots(operand, lines, bytes);
                 } else if self.in_place().is_none() {
-                    kernel.pack_lines(operand, self.encoding, lines, bytes);
+                    kernel.pack_lines(operand, reading, lines, bytes);
                 }
                 let prepared = Prepared { first, bytes, sums: &[] };
-                for (sums, line) in sums.chunks_exact_mut(self.pieces().max(1)).zip(first..first + count) {
-                    for (sum, depth) in sums.iter_mut().zip(self.each_piece()) {
-                        *sum = kernel.sum_line(self.line(&prepared, line, depth), self.encoding);
+                let pieces = self.pieces().max(1);
+                for (piece, depth) in self.each_piece().enumerate() {
+                    let all = self.lines(&prepared, depth);
+                    for (sums, line) in sums.chunks_exact_mut(pieces).zip(first..first + count) {
+                        sums[piece] = kernel.sum_line(all.get(line), self.encoding());
                     }
                 }
                 Prepared { sums, ..prepared }
@@ -325,9 +485,9 @@ impl<'a> Source<'a> {
                 Prepared { first, bytes, sums }
             }
             Side::Rhs => {
-                kernel.pack_panels(operand, self.encoding, lines, bytes);
+                kernel.pack_panels(operand, reading, lines, bytes);
                 if !sums.is_empty() {
-                    kernel.sum_panels(bytes, self.encoding, self.line.depth, sums);
+                    kernel.sum_panels(bytes, self.encoding(), self.line.depth, sums);
                 }
                 Prepared { first, bytes, sums }
             }
@@ -349,7 +509,7 @@ impl<'a> Source<'a> {
                 let slot = slots.next().expect("a slot for each segment");
                 let (before, rest) = slot.split_at_mut(depth.start % groups.len() * groups.lhs_size());
                 before.fill(0);
-                self.kernel.pack_line(&operand.part(line..line + 1, depth), self.encoding, rest);
+                self.kernel.pack_line(&operand.part(line..line + 1, depth), &self.reading, rest);
             }
         }
     }
@@ -363,33 +523,36 @@ impl<'a> Source<'a> {
                 let part = operand.part(first..lines.end.min(first + width), depth);
                 let padded = self.line.padded(part.depth, kernel.groups);
                 let panel = bytes.split_off_mut(..padded * width).expect("room for all segments");
-                kernel.pack_panels(&part, self.encoding, 0..part.lines, panel);
+                kernel.pack_panels(&part, &self.reading, 0..part.lines, panel);
                 panel[kernel.pad(part.depth) * width..].fill(0);
                 if let Some(sums) = sums.next() {
-                    kernel.sum_panels(panel, self.encoding, padded, sums);
+                    kernel.sum_panels(panel, self.encoding(), padded, sums);
                 }
             }
         }
     }
 
-    /// A line of the LHS over a stretch of the depth.
+    /// The lines of the LHS over a stretch of the depth.
     #[inline]
-    pub(crate) fn line<'s>(&self, from: &Prepared<'s>, line: usize, depth: Range<usize>) -> &'s [u8]
+    pub(crate) fn lines<'s>(&self, from: &Prepared<'s>, depth: Range<usize>) -> Lines<'s>
     where
         'a: 's,
     {
-        if let Some(operand) = self.in_place() {
-            return &operand.run(line)[depth];
+        if let Some(&operand) = self.in_place() {
+            return Lines::InPlace { operand, depth };
         }
-        let (groups, size) = (self.kernel.groups, self.kernel.groups.lhs_size());
-        if self.segments.is_some() {
-            let slot = (line - from.first) * self.line.pieces() + depth.start / self.line.piece();
+        let (kernel, line) = (self.kernel, &self.line);
+        let (groups, size) = (kernel.groups, kernel.groups.lhs_size());
+        let (pitch, stretch) = if self.segments.is_some() {
+            let start = depth.start / line.piece() * self.slot();
             let len = groups.pad(depth.start % groups.len() + depth.len());
-            return &from.bytes[slot * self.slot()..][..len * size];
-        }
-        // Beside segments a line ends with each of them: the next one's numbers are not to be summed with it.
-        let end = if self.segment.is_some() { depth.end } else { groups.pad(depth.end) };
-        &from.bytes[(line - from.first) * self.kernel.pitch(self.line.depth)..][depth.start * size..end * size]
+            (line.pieces() * self.slot(), start..start + len * size)
+        } else {
+            // Beside segments a line ends with each of them: the next one's numbers are not to be summed with it.
+            let end = if self.segment.is_some() { depth.end } else { groups.pad(depth.end) };
+            (kernel.pitch(line.depth), depth.start * size..end * size)
+        };
+        Lines::Packed { bytes: from.bytes, first: from.first, pitch, stretch }
     }
 
     /// The memory that a panel over so much of the depth has to be widened into.
@@ -442,7 +605,7 @@ impl<'a> Source<'a> {
         } else if self.is_summed {
             let before = depth.start % self.kernel.groups.len();
             let depths = before..before + depth.len();
-            sum_part(panel, self.kernel.groups, self.encoding, depths, &mut edge.sums[..width]);
+            sum_part(panel, self.kernel.groups, self.encoding(), depths, &mut edge.sums[..width]);
         }
         self.parameters_in(cols, segment, &mut edge.offsets, &mut edge.scales);
     }
@@ -455,6 +618,22 @@ impl<'a> Source<'a> {
                 packed.zero_points(lines.clone(), segment, offsets);
                 offsets.iter_mut().zip(lines).for_each(|(to, line)| *to = self.offset.of(line).wrapping_sub(*to));
             }
+        }
+    }
+}
+
+/// The lines of an LHS over a stretch of the depth, as a kernel reads them.
+pub(crate) enum Lines<'s> {
+    InPlace { operand: Operand<'s>, depth: Range<usize> },
+    Packed { bytes: &'s [u8], first: usize, pitch: usize, stretch: Range<usize> },
+}
+
+impl<'s> Lines<'s> {
+    #[inline]
+    pub(crate) fn get(&self, line: usize) -> &'s [u8] {
+        match self {
+            Lines::InPlace { operand, depth } => &operand.run(line)[depth.clone()],
+            Lines::Packed { bytes, first, pitch, stretch } => &bytes[(line - first) * pitch..][stretch.clone()],
         }
     }
 }

@@ -206,16 +206,22 @@ void SumsBeyondInt32Wrap() {
                                                    [](i64 sum, int, int) { return sum; });
 }
 
-// Ranges for which gemmlowp has no kernel, and promises that the operands break.
-void OperandRangesAreHints(seed* seed) {
-  const auto lhs = Values<std::uint8_t>::Random(seed, 33, 47), rhs = Values<std::uint8_t>::Random(seed, 47, 21);
+// Ranges for which gemmlowp has no kernel, a promise that is broken where nothing comes of it, and one that makes no sense
+// for the type.
+void OperandRanges(seed* seed) {
+  const auto any_lhs = Values<std::uint8_t>::Random(seed, 33, 47), any_rhs = Values<std::uint8_t>::Random(seed, 47, 21);
   const Definition raw = [](i64 sum, int, int) { return sum; };
+  auto lhs = any_lhs, rhs = any_rhs;
   typedef BitDepthParams<OperandRange<0, 127>, OperandRange<0, 31>> SevenByFive;
-  typedef BitDepthParams<OperandRange<0, 15>, OperandRange<0, 15>> FourByFour;
+  for (std::uint8_t& element : lhs.elements) element &= 127;
+  for (std::uint8_t& element : rhs.elements) element &= 31;
   Compare<SevenByFive, std::int32_t>(lhs, rhs, -3, 4, std::make_tuple(), raw);
+  typedef BitDepthParams<OperandRange<0, 15>, OperandRange<0, 15>> FourByFour;
+  for (std::uint8_t& element : lhs.elements) element &= 15;
+  for (std::uint8_t& element : rhs.elements) element &= 15;
   Compare<FourByFour, std::int32_t>(lhs, rhs, -3, 4, std::make_tuple(), raw);
-  Compare<L8R8WithLhsNonzeroBitDepthParams, std::int32_t>(lhs, rhs, -3, 4, std::make_tuple(), raw);
-  Compare<SignedL8R8WithLhsNonzeroBitDepthParams, std::int32_t>(lhs, rhs, -3, 4, std::make_tuple(), raw);
+  Compare<L8R8WithLhsNonzeroBitDepthParams, std::int32_t>(any_lhs, any_rhs, -3, 4, std::make_tuple(), raw);
+  Compare<SignedL8R8WithLhsNonzeroBitDepthParams, std::int32_t>(any_lhs, any_rhs, -3, 4, std::make_tuple(), raw);
 }
 
 // Nine stages, a bias that is the same everywhere, and biases of other types.
@@ -337,7 +343,7 @@ int main() {
   Int8(&seed);
   ExponentsByColumn(&seed);
   SumsBeyondInt32Wrap();
-  OperandRangesAreHints(&seed);
+  OperandRanges(&seed);
   MoreStagesThanSix(&seed);
   NoDepthLeavesTheResultAlone();
   PoolsOfTheProgramHaveTheWork(&seed);

@@ -61,7 +61,8 @@
  * thread that calls it, and on no other unless qgemm_set_max_num_threads() or the call's context allows more.
  *
  * **Environment.** QGEMM_ISA names a kernel to use in place of the best: see qgemm_kernel_name(). QGEMM_VERBOSE=1 prints a
- * line of CSV to stdout for each product: function, kernel, threads that it may use, sizes, types and orders, stages, time.
+ * line of CSV to stdout for each product: function, kernel, threads that it may use, sizes, types and orders (and how many
+ * bits count, if not all), stages, time. QGEMM_A5B7 is about the setting of that name.
  *
  * SPDX-License-Identifier: MIT OR Apache-2.0
  */
@@ -104,11 +105,13 @@
 #endif
 
 /** For a qgemm_operand to begin with: no elements, all offsets 0. */
-#define QGEMM_OPERAND_INIT {sizeof(qgemm_operand), QGEMM_NULL, QGEMM_NULL, 0, 0, 0, 0, 0, {QGEMM_NULL, 0, 0, 0}}
+#define QGEMM_OPERAND_INIT {sizeof(qgemm_operand), QGEMM_NULL, QGEMM_NULL, 0, 0, 0, 0, 0, {QGEMM_NULL, 0, 0, 0}, 0, 0}
 /** For a qgemm_result to begin with: no elements. */
 #define QGEMM_RESULT_INIT {sizeof(qgemm_result), QGEMM_NULL, 0, 0, 0, 0, 0}
 /** For a qgemm_gemm_options to begin with: no options. */
-#define QGEMM_GEMM_OPTIONS_INIT {sizeof(qgemm_gemm_options), 0, 0, QGEMM_NULL, 0}
+#define QGEMM_GEMM_OPTIONS_INIT {sizeof(qgemm_gemm_options), 0, 0, QGEMM_NULL, 0, QGEMM_NULL}
+/** For a qgemm_bit_depth to begin with: all 8 bits of both sides. */
+#define QGEMM_BIT_DEPTH_INIT {sizeof(qgemm_bit_depth), 0, 0, 0, 0, 0, 0, 0}
 /** For a qgemm_context_options to begin with: one thread, the calling one. */
 #define QGEMM_CONTEXT_OPTIONS_INIT {sizeof(qgemm_context_options), 1, 0, QGEMM_NULL, QGEMM_NULL}
 /** For a qgemm_pack_options to begin with: for row-major results, into memory of the library's. The side is to be set. */
@@ -215,11 +218,30 @@
  */
 #define QGEMM_ROUND_ONCE 2
 
+/** Rounding to fewer bits: to nearest. */
+#define QGEMM_REQUANTIZE_NEAREST 1
+
+/** Rounding to fewer bits: up or down, without bias, by a generator of shifts and exclusive ors. */
+#define QGEMM_REQUANTIZE_XORSHIFT 2
+
+/** Rounding to fewer bits: up or down, without bias, by a generator of additions modulo 255. */
+#define QGEMM_REQUANTIZE_ADD_MOD 3
+
+/** Flag of a bit depth: requantize also products that are too small, or too flat, for it to pay. */
+#define QGEMM_REQUANTIZE_ALWAYS 1
+
 /**
  * Flag of a product: fail with QGEMM_STATUS_OVERFLOW where a sum could leave 32 bits, instead of wrapping around. Judged
  * before anything is computed, by the depth, the types, the offsets and, where an operand is packed, its values.
  */
 #define QGEMM_CHECK_OVERFLOW 1
+
+/**
+ * Flag of a product: fail with QGEMM_STATUS_RANGE where an element is less than its operand's least or greater than its
+ * greatest. All elements are looked at, those of packed operands having been so when they were packed, before anything
+ * is computed.
+ */
+#define QGEMM_CHECK_RANGE 2
 
 /**
  * Derivation of a multiplier: (double)lhs_scale * (double)rhs_scale / (double)result_scale, below 2 to the 30. As TFLite
@@ -255,8 +277,12 @@
 #define QGEMM_A8B8 0
 
 /**
- * Bit depth setting: gemmlowp's 7 bits for a and 5 bits for b. Accepted, and for now computed as QGEMM_A8B8, as
- * gemmlowp itself has done since 2017.
+ * Bit depth setting: a with 7 bits, b with 5, rounded as qgemm_bit_depth says, with all its defaults; so products with
+ * 2 * m * n < 100 * (m + n) stay exact.
+ *
+ * The name says it the other way round: gemmlowp once computed b by a, and when it turned that around it did not rename
+ * the setting. Since 2017 gemmlowp computes A5B7 as A8B8. To have that here, pass QGEMM_A8B8; or, where the program
+ * cannot be changed, set the environment variable QGEMM_A5B7 to "exact" before its first product.
  */
 #define QGEMM_A5B7 1
 
@@ -316,6 +342,8 @@ enum qgemm_status
     QGEMM_STATUS_PACKED_LAYOUT = 21,
     /** An option has no such value, or what is reserved is not 0. */
     QGEMM_STATUS_OPTION = 22,
+    /** An element is outside of the range that was promised, and QGEMM_CHECK_RANGE was asked for. */
+    QGEMM_STATUS_RANGE = 23,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -403,6 +431,16 @@ typedef struct qgemm_operand {
      * per column.
      */
     struct qgemm_i32_values offset;
+    /**
+     * What no element is less than, if the caller promises that. If it and greatest are 0, nothing is promised.
+     *
+     * Products count on what is promised, and some become faster by it. Where an element breaks the promise, results may
+     * be wrong, but nothing worse happens; QGEMM_CHECK_RANGE makes it an error. Of a packed operand the range is known:
+     * qgemm_pack() looks at the elements, and ignores the promise.
+     */
+    int32_t least;
+    /** What no element is greater than: not less than least, and both among the numbers of the type. */
+    int32_t greatest;
 } qgemm_operand;
 
 /**
@@ -629,6 +667,56 @@ typedef struct qgemm_stage {
 } qgemm_stage;
 
 /**
+ * How many bits of the elements count: gemmlowp's less-than-8-bit computation, as it was until 2017. All zeros, beside
+ * the size, are 8 bits. gemmlowp's L7R5, which EightBitIntGemm called A5B7, is
+ *
+ *     qgemm_bit_depth l7r5 = QGEMM_BIT_DEPTH_INIT;
+ *     l7r5.lhs_bits = 7, l7r5.rhs_bits = 5;
+ *     options.bit_depth = &l7r5;
+ *
+ * An element x, seen as 0 to 255 (of type s8: x + 128), becomes q = (x * L + r) / 255, rounded down, where L = 2^bits - 1
+ * is the greatest q. With all 8 bits q is x. What is added, r, rounds: 127 to nearest; 0 to 254, from a generator, to
+ * either side, so that on average q * 255 / L is x. Sums are scaled back up in four terms, a and b being the offsets
+ * (of type s8: less 128), and ~ a rounding to nearest:
+ *
+ *     sum(i,j) = ~(sum of lhs_q * rhs_q * 255 * 255 / (L * R)) + ~(b(j) * sum of lhs_q * 255 / L)
+ *              + ~(a(i) * sum of rhs_q * 255 / R)              + k * a(i) * b(j)
+ *
+ * Elements 0 and 255, of type s8 -128 and 127, and offsets stay exact; other elements are off by less than 255 / L, to
+ * nearest by no more than half of that. In deep sums the errors of elements average out, but to nearest only where the
+ * elements differ: hence the threshold. Below it, with the default rounding, the sums are those of gemmlowp before 2017,
+ * bit for bit; from there on gemmlowp's own depended on how it cut the matrices. The accuracy is measured by what lies in
+ * benches/bit_depths: on a layer of GoogLeNet scaled down to u8 with L7R5, results are off by 1 in the median, and by no
+ * more than 9.
+ *
+ * What r is depends on the side, the row or column and the depth alone, so that the bytes of the result do not depend
+ * on kernel, threads, storage orders, or whether an operand is packed. A packed operand is unpacked first, block by
+ * block: that is slower than the same operand as it lies.
+ *
+ * Products with 2 * m * n < 100 * (m + n) are computed with all 8 bits, as in gemmlowp: all by vectors, and squares of
+ * less than 100. Sums that wrap around at 32 bits do so in each of the four terms; QGEMM_CHECK_OVERFLOW bounds all of
+ * them together, by k * (255 + |a|) * (255 + |b|), whatever the elements of a packed operand are.
+ */
+typedef struct qgemm_bit_depth {
+    /** sizeof(qgemm_bit_depth). */
+    size_t struct_size;
+    /** Bits of the elements of lhs: 1 to 8; 0 for all 8. */
+    uint32_t lhs_bits;
+    /** Bits of those of rhs. */
+    uint32_t rhs_bits;
+    /** QGEMM_REQUANTIZE_NEAREST, _XORSHIFT or _ADD_MOD for products of a depth k below the threshold; 0 for _NEAREST. */
+    uint32_t rounding_below;
+    /** One of these for products from the threshold on; 0 for QGEMM_REQUANTIZE_ADD_MOD. */
+    uint32_t rounding_from;
+    /** A depth, at least 0; 0 for gemmlowp's, 384. */
+    int64_t threshold;
+    /** 0 or QGEMM_REQUANTIZE_ALWAYS. */
+    uint32_t flags;
+    /** 0. */
+    uint32_t reserved;
+} qgemm_bit_depth;
+
+/**
  * What a product may be told beside its matrices.
  *
  * Set all of it to zero with QGEMM_GEMM_OPTIONS_INIT first, then what matters.
@@ -636,14 +724,19 @@ typedef struct qgemm_stage {
 typedef struct qgemm_gemm_options {
     /** sizeof(qgemm_gemm_options). */
     size_t struct_size;
-    /** 0 or QGEMM_CHECK_OVERFLOW. */
+    /** 0, or QGEMM_CHECK_OVERFLOW, QGEMM_CHECK_RANGE or both, added up. */
     uint32_t flags;
     /** 0. */
     uint32_t reserved;
     /** Memory for this call to work in, used by nobody else meanwhile; NULL for the context's own. */
     void *workspace;
-    /** Bytes of workspace, at least what qgemm_gemm_workspace_size() says. */
+    /**
+     * Bytes of workspace, at least what qgemm_gemm_workspace_size() says; with a bit_depth, what
+     * qgemm_gemm_workspace_size_with() says.
+     */
     size_t workspace_size;
+    /** How many bits of the elements count; NULL for all 8, exactly. */
+    const struct qgemm_bit_depth *bit_depth;
 } qgemm_gemm_options;
 
 /** What an operand is to be packed for. Begin with QGEMM_PACK_OPTIONS_INIT, and set at least side. */
@@ -752,7 +845,7 @@ const char *qgemm_last_error(void);
  * Sums wrap around at 32 bits, which cannot happen up to a depth of 33025 if the offsets are minus zero points of the
  * operands' types; QGEMM_CHECK_OVERFLOW makes it an error. If there is nothing to sum, k being 0, the sums are 0 and pass
  * through the stages. The bytes of the result do not depend on the kernel, the number of threads, the storage orders or
- * whether an operand is packed.
+ * whether an operand is packed. With options->bit_depth sums are approximate: see there.
  *
  * The result may not overlap an operand or a parameter, nor a residual unless in the very same place.
  *
@@ -765,8 +858,9 @@ const char *qgemm_last_error(void);
  * @param options      NULL for none
  * @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER, ALIGNMENT, STRUCT_SIZE, OPTION (what is not known or
  *         reserved), SHAPE (negative, or not that of the other matrices), STRIDE, TYPE, TOO_LARGE, VECTOR_LENGTH,
- *         STAGE_ORDER, SHIFT_RANGE, PARAMETER, OVERLAP, PACKED_LAYOUT (packed as the other side), OVERFLOW (if asked for),
- *         WORKSPACE (too small), OUT_OF_MEMORY, UNSUPPORTED (QGEMM_ISA); details in qgemm_last_error()
+ *         STAGE_ORDER, SHIFT_RANGE, PARAMETER, BIT_DEPTH, OVERLAP, PACKED_LAYOUT (packed as the other side), OVERFLOW and
+ *         RANGE (if asked for), WORKSPACE (too small), OUT_OF_MEMORY, UNSUPPORTED (QGEMM_ISA); details in
+ *         qgemm_last_error()
  *
  * @pre All matrices and parameters reach as far as their sizes and strides say, and nobody writes to them, or reads the
  * result, during the call.
@@ -784,7 +878,7 @@ qgemm_status qgemm_gemm(const struct qgemm_context *context,
  * How much memory a product needs to work in: for callers who bring their own.
  *
  * The answer holds for these shapes, types and orders, and offsets 0 or not, as long as the context stays the same and
- * has the same number of threads.
+ * has the same number of threads, and for products with all 8 bits: for others see qgemm_gemm_workspace_size_with().
  *
  * @param context  as in qgemm_gemm()
  * @param lhs      as in qgemm_gemm(); the elements are not read
@@ -801,6 +895,27 @@ qgemm_status qgemm_gemm_workspace_size(const struct qgemm_context *context,
                                        const struct qgemm_operand *rhs,
                                        const struct qgemm_result *result,
                                        size_t *size);
+
+/**
+ * As qgemm_gemm_workspace_size(), for a product with options: with a bit_depth it may take more.
+ *
+ * @param context  as in qgemm_gemm()
+ * @param lhs      as in qgemm_gemm(); the elements are not read
+ * @param rhs      as in qgemm_gemm(); the elements are not read
+ * @param result   as in qgemm_gemm(); nothing is written
+ * @param options  as in qgemm_gemm(); workspace and workspace_size do not matter
+ * @param size     receives the number of bytes
+ * @return QGEMM_STATUS_OK, or why size was not written; details in qgemm_last_error()
+ *
+ * @pre As for qgemm_gemm().
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_gemm_workspace_size_with(const struct qgemm_context *context,
+                                            const struct qgemm_operand *lhs,
+                                            const struct qgemm_operand *rhs,
+                                            const struct qgemm_result *result,
+                                            const struct qgemm_gemm_options *options,
+                                            size_t *size);
 
 /**
  * Turns a real multiplier into integers: real = multiplier * 2^(exponent - 31), rounded to nearest, ties up.
@@ -945,7 +1060,8 @@ qgemm_status qgemm_pack_size(const struct qgemm_operand *operand,
  *
  * lhs is m x k, rhs is k x n; either may be packed, or both. The operand's offset is not packed: products are told
  * theirs as ever. But for QGEMM_CHECK_OVERFLOW the largest sum that the elements can give is found here once for all,
- * exactly for the offset that is given here; for other offsets, later, it is estimated, from above.
+ * exactly for the offset that is given here; for other offsets, later, it is estimated, from above. Also found are the
+ * least and the greatest element, for QGEMM_CHECK_RANGE and for products that small numbers make faster.
  *
  * The packed operand lies in the caller's memory if options names any, which then begins with it and must stay as it is
  * until qgemm_packed_free(), else in memory of the library's. Packing runs on the calling thread.
@@ -954,7 +1070,8 @@ qgemm_status qgemm_pack_size(const struct qgemm_operand *operand,
  * @param options  what it will be used for, and where it is to be
  * @param packed   receives the packed operand
  * @return QGEMM_STATUS_OK, or why neither packed nor memory was written: NULL_POINTER, ALIGNMENT (also of memory),
- *         STRUCT_SIZE, SHAPE, STRIDE, TYPE, VECTOR_LENGTH, OPTION, TOO_LARGE, WORKSPACE (memory_size is too small),
+ *         STRUCT_SIZE, SHAPE, STRIDE, TYPE, VECTOR_LENGTH, PARAMETER (least or greatest is none), OPTION, TOO_LARGE,
+ *         WORKSPACE (memory_size is too small),
  *         OVERLAP (of memory with the elements or the offsets), OUT_OF_MEMORY, UNSUPPORTED (QGEMM_ISA); details in
  *         qgemm_last_error()
  *
@@ -1087,7 +1204,8 @@ qgemm_status qgemm_set_max_num_threads(int32_t max_num_threads);
 void qgemm_free_persistent_resources(void);
 
 /**
- * Multiplies two matrices of bytes and scales the result down to bytes: gemmlowp's EightBitIntGemm, to the byte.
+ * Multiplies two matrices of bytes and scales the result down to bytes: gemmlowp's EightBitIntGemm, to the byte if
+ * bit_depth is QGEMM_A8B8.
  *
  *     acc(i,j) = sum over l of (a(i,l) + a_offset) * (b(l,j) + b_offset)
  *     c(i,j)   = clamp((acc(i,j) + c_offset) * c_mult_int / 2^c_shift, 0, 255)

@@ -2,18 +2,25 @@
 
 use super::verbose::{self, Words};
 use super::{Status, guard, shared::context, size};
+use crate::bit_depth::BitDepths;
 use crate::error::Error;
 use crate::matrix::{Encoding, Offset, Operand, Order, Output, Runs};
 use crate::output::{Cast, Finish, QuantizeDown, Stage, Store, Values};
 use crate::source::Factor;
+use std::sync::LazyLock;
 
 /// Bit depth setting: both operands with all their 8 bits, exact.
 pub const QGEMM_A8B8: u32 = 0;
-/// Bit depth setting: gemmlowp's 7 bits for a and 5 bits for b. Accepted, and for now computed as QGEMM_A8B8, as
-/// gemmlowp itself has done since 2017.
+/// Bit depth setting: a with 7 bits, b with 5, rounded as qgemm_bit_depth says, with all its defaults; so products with
+/// 2 * m * n < 100 * (m + n) stay exact.
+///
+/// The name says it the other way round: gemmlowp once computed b by a, and when it turned that around it did not rename
+/// the setting. Since 2017 gemmlowp computes A5B7 as A8B8. To have that here, pass QGEMM_A8B8; or, where the program
+/// cannot be changed, set the environment variable QGEMM_A5B7 to "exact" before its first product.
 pub const QGEMM_A5B7: u32 = 1;
 
-/// Multiplies two matrices of bytes and scales the result down to bytes: gemmlowp's EightBitIntGemm, to the byte.
+/// Multiplies two matrices of bytes and scales the result down to bytes: gemmlowp's EightBitIntGemm, to the byte if
+/// bit_depth is QGEMM_A8B8.
 ///
 ///     acc(i,j) = sum over l of (a(i,l) + a_offset) * (b(l,j) + b_offset)
 ///     c(i,j)   = clamp((acc(i,j) + c_offset) * c_mult_int / 2^c_shift, 0, 255)
@@ -83,7 +90,7 @@ pub unsafe extern "C" fn qgemm_eight_bit_int_gemm_u8(
             multiplier: Values::Uniform(c_mult_int),
             shift: Values::Uniform(c_shift),
         });
-        check_bit_depth(bit_depth)?;
+        let depths = bit_depths(bit_depth)?;
         // SAFETY: this function's own promise, for each.
         let (a, b, c) =
             unsafe { (sizes.a(a, transpose_a, lda)?, sizes.b(b, transpose_b, ldb)?, sizes.c(c, transpose_c, ldc)?) };
@@ -92,7 +99,8 @@ pub unsafe extern "C" fn qgemm_eight_bit_int_gemm_u8(
         if k == 0 {
             return Ok(());
         }
-        Ok(multiply((a, a_offset), (b, b_offset), transpose_c, &Finish::new(&[stage], store))?)
+        let sides = factors((a, a_offset), (b, b_offset), depths);
+        Ok(multiply(sides, transpose_c, &Finish::new(&[stage], store))?)
     })
 }
 
@@ -146,21 +154,27 @@ pub unsafe extern "C" fn qgemm_eight_bit_int_gemm_f32(
 ) -> Status {
     guard(|| {
         let sizes = Sizes::new(m, n, k)?;
-        check_bit_depth(bit_depth)?;
+        let depths = bit_depths(bit_depth)?;
         // SAFETY: this function's own promise, for each.
         let (a, b, c) =
             unsafe { (sizes.a(a, transpose_a, lda)?, sizes.b(b, transpose_b, ldb)?, sizes.c(c, transpose_c, ldc)?) };
         let store = Store::F32(c);
         check_overlap(&store.runs(), &a, &b)?;
         let stage = Stage::Dequantize(Values::Uniform(c_scale));
-        Ok(multiply((a, a_offset), (b, b_offset), transpose_c, &Finish::new(&[stage], store))?)
+        let sides = factors((a, a_offset), (b, b_offset), depths);
+        Ok(multiply(sides, transpose_c, &Finish::new(&[stage], store))?)
     })
+}
+
+/// Both sides, with their offsets and as many bits as count.
+fn factors<'a>(a: (Operand<'a>, i32), b: (Operand<'a>, i32), depths: Option<BitDepths>) -> [Factor<'a>; 2] {
+    let [a, b] = [a, b].map(|(operand, offset)| Factor::new(operand, Offset::Uniform(offset)));
+    depths.map_or([a, b], |depths| depths.apply(a, b))
 }
 
 /// `a` is the LHS and `b` the RHS of a row-major result. A column-major one is the row-major transpose, and
 /// (A B)ᵀ = Bᵀ Aᵀ: as lines × depth the operands stay what they are and change sides.
-fn multiply(a: (Operand, i32), b: (Operand, i32), transpose_c: i32, finish: &Finish) -> Result<(), Error> {
-    let [a, b] = [a, b].map(|(operand, offset)| Factor::new(operand, Offset::Uniform(offset)));
+fn multiply([a, b]: [Factor; 2], transpose_c: i32, finish: &Finish) -> Result<(), Error> {
     let (order, lhs, rhs) = if transpose_c != 0 { ("row", a, b) } else { ("col", b, a) };
     let (function, r#type) = match finish.store() {
         Store::F32(_) => ("eight_bit_int_gemm_f32", "f32"),
@@ -172,10 +186,19 @@ fn multiply(a: (Operand, i32), b: (Operand, i32), transpose_c: i32, finish: &Fin
     verbose::told(words, &context, || crate::gemm(&context, &lhs, &rhs, finish))
 }
 
-fn check_bit_depth(bit_depth: u32) -> Result<(), Error> {
-    match bit_depth {
-        QGEMM_A8B8 | QGEMM_A5B7 => Ok(()),
-        value => Err(Error::BitDepth { value }),
+/// Asked once: whether A5B7 is to be what gemmlowp makes of it today.
+static IS_A5B7_EXACT: LazyLock<bool> =
+    LazyLock::new(|| std::env::var_os("QGEMM_A5B7").is_some_and(|how| how == "exact"));
+
+/// None for all 8 of both sides.
+fn bit_depths(setting: u32) -> Result<Option<BitDepths>, Error> {
+    match setting {
+        QGEMM_A8B8 => Ok(None),
+        QGEMM_A5B7 => Ok((!*IS_A5B7_EXACT).then(|| BitDepths::new(7, 5))),
+        value => {
+            let expected = "QGEMM_A8B8 (0) or QGEMM_A5B7 (1)";
+            Err(Error::BitDepth { argument: "bit_depth", value: value.into(), expected })
+        }
     }
 }
 

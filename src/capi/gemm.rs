@@ -1,5 +1,6 @@
 //! The product.
 
+use super::bit_depth::RawBitDepth;
 use super::context::{CallContext, ContextHandle};
 use super::matrix::{
     Frame, Major, QGEMM_TYPE_F32, QGEMM_TYPE_S8, QGEMM_TYPE_S16, QGEMM_TYPE_S32, QGEMM_TYPE_U8, RawOperand, RawResult,
@@ -9,16 +10,26 @@ use super::stage::RawStage;
 use super::verbose::{self, Words};
 use super::versioned::{self, Versioned};
 use super::{Failure, Status, Within, guard};
+use crate::bit_depth::BitDepths;
 use crate::error::Error;
 use crate::matrix::{Runs, bytes_of, extent};
 use crate::output::{Finish, Stage, Store};
 use crate::packed::Side;
+use crate::range::{ElementRange, Stray};
 use crate::source::Factor;
 use std::ffi::c_void;
+use std::mem::offset_of;
+use std::ptr;
 
 /// Flag of a product: fail with QGEMM_STATUS_OVERFLOW where a sum could leave 32 bits, instead of wrapping around. Judged
-/// before anything is computed, by the depth, the types, the offsets and, where an operand is packed, its values.
+/// before anything is computed, by the depth, the types or the ranges that were promised, the offsets and, where an
+/// operand is packed, its values.
 pub const QGEMM_CHECK_OVERFLOW: u32 = 1;
+
+/// Flag of a product: fail with QGEMM_STATUS_RANGE where an element is less than its operand's least or greater than its
+/// greatest. All elements are looked at, those of packed operands having been so when they were packed, before anything
+/// is computed.
+pub const QGEMM_CHECK_RANGE: u32 = 2;
 
 /// What a product may be told beside its matrices.
 ///
@@ -28,19 +39,22 @@ pub const QGEMM_CHECK_OVERFLOW: u32 = 1;
 pub struct GemmOptions {
     /// sizeof(qgemm_gemm_options).
     pub struct_size: usize,
-    /// 0 or QGEMM_CHECK_OVERFLOW.
+    /// 0, or QGEMM_CHECK_OVERFLOW, QGEMM_CHECK_RANGE or both, added up.
     pub flags: u32,
     /// 0.
     pub reserved: u32,
     /// Memory for this call to work in, used by nobody else meanwhile; NULL for the context's own.
     pub workspace: *mut c_void,
-    /// Bytes of workspace, at least what qgemm_gemm_workspace_size() says.
+    /// Bytes of workspace, at least what qgemm_gemm_workspace_size() says; with a bit_depth, what
+    /// qgemm_gemm_workspace_size_with() says.
     pub workspace_size: usize,
+    /// How many bits of the elements count; NULL for all 8, exactly.
+    pub bit_depth: *const RawBitDepth,
 }
 
-// SAFETY: repr(C), the size first, then integers and a pointer.
+// SAFETY: repr(C), the size first, then integers and pointers.
 unsafe impl Versioned for GemmOptions {
-    const FIRST_SIZE: usize = size_of::<Self>();
+    const FIRST_SIZE: usize = offset_of!(Self, bit_depth);
 }
 
 /// Multiplies two matrices and passes every sum through a pipeline of stages: gemmlowp's GemmWithOutputPipeline and
@@ -62,7 +76,7 @@ unsafe impl Versioned for GemmOptions {
 /// Sums wrap around at 32 bits, which cannot happen up to a depth of 33025 if the offsets are minus zero points of the
 /// operands' types; QGEMM_CHECK_OVERFLOW makes it an error. If there is nothing to sum, k being 0, the sums are 0 and pass
 /// through the stages. The bytes of the result do not depend on the kernel, the number of threads, the storage orders or
-/// whether an operand is packed.
+/// whether an operand is packed. With options->bit_depth sums are approximate: see there.
 ///
 /// The result may not overlap an operand or a parameter, nor a residual unless in the very same place.
 ///
@@ -75,8 +89,9 @@ unsafe impl Versioned for GemmOptions {
 /// @param options      NULL for none
 /// @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER, ALIGNMENT, STRUCT_SIZE, OPTION (what is not known or
 ///         reserved), SHAPE (negative, or not that of the other matrices), STRIDE, TYPE, TOO_LARGE, VECTOR_LENGTH,
-///         STAGE_ORDER, SHIFT_RANGE, PARAMETER, OVERLAP, PACKED_LAYOUT (packed as the other side), OPTION (both operands have groups with scales), OVERFLOW (if asked for),
-///         WORKSPACE (too small), OUT_OF_MEMORY, UNSUPPORTED (QGEMM_ISA); details in qgemm_last_error()
+///         STAGE_ORDER, SHIFT_RANGE, PARAMETER, BIT_DEPTH, OVERLAP, PACKED_LAYOUT (packed as the other side), OPTION (groups
+///         with scales on both sides, or with a bit_depth), OVERFLOW and RANGE (if asked for), WORKSPACE (too small),
+///         OUT_OF_MEMORY, UNSUPPORTED (QGEMM_ISA); details in qgemm_last_error()
 ///
 /// # Safety
 /// All matrices and parameters reach as far as their sizes and strides say, and nobody writes to them, or reads the
@@ -94,8 +109,8 @@ pub unsafe extern "C" fn qgemm_gemm(
     guard(|| {
         // SAFETY: this function's own promise, for all that follows.
         unsafe {
-            let options = GemmOptions::read(options)?;
-            let call = Call::read(lhs, rhs, result)?;
+            let (options, depths) = GemmOptions::read(options)?;
+            let call = Call::read(lhs, rhs, result)?.requantized(depths)?;
             let stages = Stages::read(stages, stage_count, &call.frame, call.sums())?;
             let store = call.store(stages.gives)?;
             call.check_overlap(&store, &stages.stages)?;
@@ -105,6 +120,9 @@ pub unsafe extern "C" fn qgemm_gemm(
                 if bound > i32::MAX as u128 {
                     return Err(Error::Overflow { bound }.into());
                 }
+            }
+            if options.flags & QGEMM_CHECK_RANGE != 0 {
+                call.check_ranges()?;
             }
             let finish = Finish::new(&stages.stages, store);
             let context = CallContext::new(context)?;
@@ -123,7 +141,7 @@ pub unsafe extern "C" fn qgemm_gemm(
 /// How much memory a product needs to work in: for callers who bring their own.
 ///
 /// The answer holds for these shapes, types and orders, and offsets 0 or not, as long as the context stays the same and
-/// has the same number of threads.
+/// has the same number of threads, and for products with all 8 bits: for others see qgemm_gemm_workspace_size_with().
 ///
 /// @param context  as in qgemm_gemm()
 /// @param lhs      as in qgemm_gemm(); the elements are not read
@@ -142,11 +160,37 @@ pub unsafe extern "C" fn qgemm_gemm_workspace_size(
     result: *const RawResult,
     size: *mut usize,
 ) -> Status {
+    // SAFETY: this function's own promise.
+    unsafe { qgemm_gemm_workspace_size_with(context, lhs, rhs, result, ptr::null(), size) }
+}
+
+/// As qgemm_gemm_workspace_size(), for a product with options: with a bit_depth it may take more.
+///
+/// @param context  as in qgemm_gemm()
+/// @param lhs      as in qgemm_gemm(); the elements are not read
+/// @param rhs      as in qgemm_gemm(); the elements are not read
+/// @param result   as in qgemm_gemm(); nothing is written
+/// @param options  as in qgemm_gemm(); workspace and workspace_size do not matter
+/// @param size     receives the number of bytes
+/// @return QGEMM_STATUS_OK, or why size was not written; details in qgemm_last_error()
+///
+/// # Safety
+/// As for qgemm_gemm().
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn qgemm_gemm_workspace_size_with(
+    context: *const ContextHandle,
+    lhs: *const RawOperand,
+    rhs: *const RawOperand,
+    result: *const RawResult,
+    options: *const GemmOptions,
+    size: *mut usize,
+) -> Status {
     guard(|| {
         super::matrix::check_pointer("size", size)?;
         // SAFETY: this function's own promise, for all that follows.
         unsafe {
-            let call = Call::read(lhs, rhs, result)?;
+            let (_, depths) = GemmOptions::read(options)?;
+            let call = Call::read(lhs, rhs, result)?.requantized(depths)?;
             let [lhs, rhs] = call.sides();
             *size = crate::gemm::workspace_len(&*CallContext::new(context)?, &lhs, &rhs)?;
             Ok(())
@@ -155,27 +199,33 @@ pub unsafe extern "C" fn qgemm_gemm_workspace_size(
 }
 
 impl GemmOptions {
+    /// The options, and the bit depths in them.
+    ///
     /// # Safety
-    /// `options` is null or points at as many bytes as it says.
-    unsafe fn read(options: *const GemmOptions) -> Result<Self, Failure> {
+    /// `options` is null or points at as many bytes as it says, and so does its bit depth.
+    unsafe fn read(options: *const GemmOptions) -> Result<(Self, Option<BitDepths>), Failure> {
         if options.is_null() {
-            return Ok(Self {
+            let none = Self {
                 struct_size: size_of::<Self>(),
                 flags: 0,
                 reserved: 0,
-                workspace: std::ptr::null_mut(),
+                workspace: ptr::null_mut(),
                 workspace_size: 0,
-            });
+                bit_depth: ptr::null(),
+            };
+            return Ok((none, None));
         }
         // SAFETY: this function's own promise.
         let read = unsafe { versioned::read("options", options)? };
         if read.reserved != 0 {
             return Err(Error::Reserved { argument: "reserved" }).within("options");
         }
-        if read.flags & !QGEMM_CHECK_OVERFLOW != 0 {
+        if read.flags & !(QGEMM_CHECK_OVERFLOW | QGEMM_CHECK_RANGE) != 0 {
             return Err(Error::Option { argument: "flags", value: read.flags }).within("options");
         }
-        Ok(read)
+        // SAFETY: as above.
+        let depths = unsafe { RawBitDepth::read("options->bit_depth", read.bit_depth)? };
+        Ok((read, depths))
     }
 
     /// # Safety
@@ -224,7 +274,7 @@ impl<'a> Call<'a> {
             }
         }
         if lhs.segment().is_some() && rhs.segment().is_some() {
-            return Err(Error::BothScaled.into());
+            return Err(Error::ScaledTwice { other: "the other side may not" }.into());
         }
         let frame = Frame { rows, cols, major: result.major().within("result")? };
         Ok(Self { lhs, rhs, result, frame })
@@ -236,6 +286,28 @@ impl<'a> Call<'a> {
             Some(_) => Gives::Floats,
             None => Gives::Integers,
         }
+    }
+
+    /// With fewer bits of the elements, if any depths are given: of the caller's sides, whichever way it is computed.
+    fn requantized(self, depths: Option<BitDepths>) -> Result<Self, Error> {
+        let Some(depths) = depths else { return Ok(self) };
+        if self.sums() == Gives::Floats {
+            return Err(Error::ScaledTwice { other: "options->bit_depth may not be given" });
+        }
+        let [lhs, rhs] = depths.apply(self.lhs, self.rhs);
+        Ok(Self { lhs, rhs, ..self })
+    }
+
+    /// No element may be outside of the range that was promised.
+    fn check_ranges(&self) -> Result<(), Error> {
+        for (operand, factor, side) in [("lhs", &self.lhs, Side::Lhs), ("rhs", &self.rhs, Side::Rhs)] {
+            if let Some(Stray { line, depth, value }) = factor.stray()? {
+                let (row, col) = if side == Side::Lhs { (line, depth) } else { (depth, line) };
+                let ElementRange { least, greatest } = factor.promised();
+                return Err(Error::Range { operand, row, col, value, least, greatest });
+            }
+        }
+        Ok(())
     }
 
     fn has_results(&self) -> bool {

@@ -6,8 +6,10 @@ use crate::error::Error;
 use crate::matrix::{Encoding, Offset, Operand, Order, Output, slice};
 use crate::output::Values;
 use crate::packed::Side;
+use crate::range::ElementRange;
 use crate::source::Factor;
 use std::ffi::c_void;
+use std::mem::offset_of;
 
 /// Element type: 0 to 255.
 pub const QGEMM_TYPE_U8: u32 = 1;
@@ -87,6 +89,14 @@ pub struct RawOperand {
     /// Added to every element before it is multiplied: minus the zero point. Of lhs uniform or per row, of rhs uniform or
     /// per column.
     pub offset: I32Values,
+    /// What no element is less than, if the caller promises that. If it and greatest are 0, nothing is promised.
+    ///
+    /// Products may count on what is promised, to be faster. Where an element breaks the promise, results may then be
+    /// wrong, but nothing worse happens; QGEMM_CHECK_RANGE makes it an error. Of a packed operand the range is known:
+    /// qgemm_pack() looks at the elements, and ignores the promise.
+    pub least: i32,
+    /// What no element is greater than: not less than least, and both among the numbers of the type.
+    pub greatest: i32,
 }
 
 /// The result of a product, m x n.
@@ -154,7 +164,7 @@ pub(super) fn stride(value: i64, (runs, len): (usize, usize), least: usize) -> R
 
 // SAFETY: repr(C), the size first, then integers, pointers and such structs.
 unsafe impl Versioned for RawOperand {
-    const FIRST_SIZE: usize = size_of::<Self>();
+    const FIRST_SIZE: usize = offset_of!(Self, least);
 }
 
 // SAFETY: as for an operand.
@@ -163,11 +173,20 @@ unsafe impl Versioned for RawResult {
 }
 
 impl RawOperand {
-    /// The operand and its offset.
+    /// The operand, its offset and its range.
     ///
     /// # Safety
     /// Data and offset reach as far as they say, and are unchanged for `'a`.
     pub(super) unsafe fn factor<'a>(&self, side: Side) -> Result<Factor<'a>, Error> {
+        // SAFETY: this function's own promise.
+        let factor = unsafe { self.item(side)? };
+        let range = self.range(factor.encoding())?;
+        Ok(factor.within(range.least, range.greatest))
+    }
+
+    /// # Safety
+    /// As for `factor`.
+    unsafe fn item<'a>(&self, side: Side) -> Result<Factor<'a>, Error> {
         // SAFETY: this function's own promise.
         let packed = unsafe { self.packed.as_ref() };
         let Some(packed) = packed.map(PackedHandle::get) else {
@@ -194,6 +213,26 @@ impl RawOperand {
         }
         // SAFETY: this function's own promise.
         Ok(Factor::packed(packed, unsafe { self.offset(side, lines)? }))
+    }
+
+    /// What is promised of the elements.
+    pub(super) fn range(&self, encoding: Encoding) -> Result<ElementRange, Error> {
+        let &Self { least, greatest, .. } = self;
+        let all = ElementRange::all(encoding);
+        if (least, greatest) == (0, 0) {
+            return Ok(all);
+        }
+        for (argument, value) in [("least", least), ("greatest", greatest)] {
+            if !(all.least..=all.greatest).contains(&value) {
+                let expected = if encoding == Encoding::U8 { "0 to 255" } else { "-128 to 127" };
+                return Err(Error::Parameter { argument, value: value.into(), expected });
+            }
+        }
+        if greatest < least {
+            let expected = "at least what least is";
+            return Err(Error::Parameter { argument: "greatest", value: greatest.into(), expected });
+        }
+        Ok(ElementRange { least, greatest })
     }
 
     /// # Safety

@@ -115,7 +115,8 @@ pub unsafe extern "C" fn qgemm_pack_size(
 ///
 /// lhs is m x k, rhs is k x n; either may be packed, or both. The operand's offset is not packed: products are told
 /// theirs as ever. But for QGEMM_CHECK_OVERFLOW the largest sum that the elements can give is found here once for all,
-/// exactly for the offset that is given here; for other offsets, later, it is estimated, from above.
+/// exactly for the offset that is given here; for other offsets, later, it is estimated, from above. Also found are the
+/// least and the greatest element, for QGEMM_CHECK_RANGE and for products that small numbers make faster.
 ///
 /// The packed operand lies in the caller's memory if options names any, which then begins with it and must stay as it is
 /// until qgemm_packed_free(), else in memory of the library's. Packing runs on the calling thread.
@@ -124,8 +125,9 @@ pub unsafe extern "C" fn qgemm_pack_size(
 /// @param options  what it will be used for, and where it is to be
 /// @param packed   receives the packed operand
 /// @return QGEMM_STATUS_OK, or why neither packed nor memory was written: NULL_POINTER, ALIGNMENT (also of memory),
-///         STRUCT_SIZE, SHAPE, STRIDE, TYPE, VECTOR_LENGTH, OPTION, PARAMETER (a scale that is not finite), TOO_LARGE, WORKSPACE (memory_size is too small),
-///         OVERLAP (of memory with what is read), ELEMENT_RANGE (of more bits than in options), OUT_OF_MEMORY, UNSUPPORTED (QGEMM_ISA); details in
+///         STRUCT_SIZE, SHAPE, STRIDE, TYPE, VECTOR_LENGTH, PARAMETER (least or greatest is none, or a scale is not finite),
+///         OPTION, TOO_LARGE, WORKSPACE (memory_size is too small), OVERLAP (of memory with what is read), RANGE (an element
+///         does not fit the bits in options), OUT_OF_MEMORY, UNSUPPORTED (QGEMM_ISA); details in
 ///         qgemm_last_error()
 ///
 /// # Safety
@@ -330,6 +332,7 @@ impl Request<'_> {
         }
         // SAFETY: this function's own promise.
         let operand = unsafe { raw.view(purpose.side) }.within("operand")?;
+        raw.range(operand.encoding).within("operand")?;
         // SAFETY: as above.
         let offset = unsafe { raw.offset(purpose.side, operand.lines) }.within("operand")?;
         let bits = options.bits().within("options")?;
@@ -338,7 +341,7 @@ impl Request<'_> {
         Ok(Self { operand, packing: Packing { offset, purpose, bits, segments }, options })
     }
 
-    fn size(&self, kernel: &Kernel) -> Result<usize, Error> {
+    fn size(&self, kernel: &'static Kernel) -> Result<usize, Error> {
         Packed::size(kernel, (self.operand.lines, self.operand.depth), &self.packing)
     }
 

@@ -67,5 +67,8 @@ fn operand(factor: &Factor, side: Side) -> String {
         Some(order) if (order == Order::DepthContiguous) == (side == Side::Lhs) => "row",
         Some(_) => "col",
     };
-    format!("{type}:{order}")
+    match factor.bits() {
+        8 => format!("{type}:{order}"),
+        bits => format!("{type}:{order}:{bits}"),
+    }
 }

@@ -7,8 +7,8 @@ use std::arch::x86_64::*;
 /// Writes the 16 groups of 8 lines at 16 depths, `pitch` groups from one depth to the next.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(super) fn transpose(lines: [&[u8; STRETCH]; LINES], flip: u8, to: &mut [[u8; 2]], pitch: usize) {
-    let [a, b, c, d, e, f, g, h] = lines.map(|line| load(line, flip));
+pub(super) fn transpose(lines: [&[u8; STRETCH]; LINES], added: u8, to: &mut [[u8; 2]], pitch: usize) {
+    let [a, b, c, d, e, f, g, h] = lines.map(|line| load(line, added));
     let low = [(a, b), (c, d), (e, f), (g, h)].map(|(x, y)| _mm256_unpacklo_epi16(x, y));
     let high = [(a, b), (c, d), (e, f), (g, h)].map(|(x, y)| _mm256_unpackhi_epi16(x, y));
     let (near, far) = to.split_at_mut(8 * pitch);
@@ -22,18 +22,18 @@ pub(super) fn transpose(lines: [&[u8; STRETCH]; LINES], flip: u8, to: &mut [[u8;
 /// Writes the groups of 16 lines at one depth.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(super) fn interleave(depths: [&[u8; CHUNK]; 2], flip: u8, to: &mut [[u8; 2]]) {
-    let [a, b] = depths.map(|depth| load_half(depth, flip));
+pub(super) fn interleave(depths: [&[u8; CHUNK]; 2], added: u8, to: &mut [[u8; 2]]) {
+    let [a, b] = depths.map(|depth| load_half(depth, added));
     store(to.as_flattened_mut(), _mm_unpacklo_epi8(a, b));
     store(to[8..].as_flattened_mut(), _mm_unpackhi_epi8(a, b));
 }
 
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(super) fn load_half(bytes: &[u8; CHUNK], flip: u8) -> __m128i {
+pub(super) fn load_half(bytes: &[u8; CHUNK], added: u8) -> __m128i {
     // SAFETY: the reference covers the 16 bytes read.
     let bytes = unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) };
-    _mm_xor_si128(bytes, _mm_set1_epi8(flip as i8))
+    _mm_add_epi8(bytes, _mm_set1_epi8(added as i8))
 }
 
 #[inline]

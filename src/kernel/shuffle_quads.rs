@@ -8,8 +8,8 @@ use std::arch::x86_64::*;
 /// Writes the groups of 8 lines at 8 depths, `pitch` groups from one depth to the next.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(super) fn transpose(lines: [&[u8; STRETCH]; LINES], flip: u8, to: &mut [[u8; 4]], pitch: usize) {
-    let [a, b, c, d, e, f, g, h] = lines.map(|line| load(line, flip));
+pub(super) fn transpose(lines: [&[u8; STRETCH]; LINES], added: u8, to: &mut [[u8; 4]], pitch: usize) {
+    let [a, b, c, d, e, f, g, h] = lines.map(|line| load(line, added));
     let (first, second) = (transposed([a, b, c, d]), transposed([e, f, g, h]));
     let (near, far) = to.split_at_mut(4 * pitch);
     for (i, (first, second)) in first.into_iter().zip(second).enumerate() {
@@ -21,9 +21,9 @@ pub(super) fn transpose(lines: [&[u8; STRETCH]; LINES], flip: u8, to: &mut [[u8;
 /// Writes the groups of 16 lines at one depth.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(super) fn interleave(depths: [&[u8; CHUNK]; 4], flip: u8, to: &mut [[u8; 4]]) {
+pub(super) fn interleave(depths: [&[u8; CHUNK]; 4], added: u8, to: &mut [[u8; 4]]) {
     let to = to.as_flattened_mut();
-    let [a, b, c, d] = depths.map(|depth| load_half(depth, flip));
+    let [a, b, c, d] = depths.map(|depth| load_half(depth, added));
     let (ab, cd) = (_mm_unpacklo_epi8(a, b), _mm_unpacklo_epi8(c, d));
     let (ab_high, cd_high) = (_mm_unpackhi_epi8(a, b), _mm_unpackhi_epi8(c, d));
     store_half(to, _mm_unpacklo_epi16(ab, cd));

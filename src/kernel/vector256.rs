@@ -28,13 +28,13 @@ pub(super) fn store(to: &mut [i32; 8], value: Vector, fresh: bool) {
     }
 }
 
-/// Bytes, flipped.
+/// Bytes, each plus `added`.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(super) fn load(bytes: &[u8; 32], flip: u8) -> Vector {
+pub(super) fn load(bytes: &[u8; 32], added: u8) -> Vector {
     // SAFETY: the reference covers the 32 bytes read.
     let bytes = unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) };
-    _mm256_xor_si256(bytes, _mm256_set1_epi8(flip as i8))
+    _mm256_add_epi8(bytes, _mm256_set1_epi8(added as i8))
 }
 
 /// In each half of the vectors, the 4 × 4 matrix of 32-bit numbers, transposed.

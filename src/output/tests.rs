@@ -276,7 +276,16 @@ fn finished<T: Copy>(
         acc[..cols.len()].copy_from_slice(sums);
     }
     let none = LineOffsets { offset: Offset::Uniform(0), shift: 0 };
-    let region = Region { rows, cols, depth: 0, row_sums: &[], col_sums: &[], row_offsets: none, col_offsets: none };
+    let region = Region {
+        rows,
+        cols,
+        depth: 0,
+        row_sums: &[],
+        col_sums: &[],
+        row_offsets: none,
+        col_offsets: none,
+        rescale: None,
+    };
     let finish = Finish::new(stages, store(Output::new(&mut result, (ROWS, COLS), COLS)));
     // SAFETY: the kernel is available, and the result ours.
     unsafe { (kernel.finish)(&finish, &region, &mut acc, &mut vec![7; 2 * kernel.tile_len()]) }

@@ -1,13 +1,21 @@
 //! How many bits each number of a packed operand has.
 
 use crate::error::Error;
-use crate::matrix::{Encoding, Operand, Order};
+use crate::kernel::Kernel;
+use crate::matrix::{Encoding, Operand};
 use crate::packed::Side;
-use std::ops::RangeInclusive;
+use crate::range::{ElementRange, Stray};
 
 /// Bits of each number: 1 to 8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bits(u8);
+
+impl Kernel {
+    /// The kernel that reads numbers of so many bits.
+    pub(super) fn packer(&'static self, bits: Bits) -> &'static Self {
+        if bits.are_few() { self.narrow.unwrap_or(self) } else { self }
+    }
+}
 
 impl Bits {
     /// As many as a byte has.
@@ -28,9 +36,9 @@ impl Bits {
     }
 
     /// The numbers that so many bits hold.
-    pub(crate) fn range(self, encoding: Encoding) -> RangeInclusive<i64> {
-        let least = -i64::from(self.least(encoding));
-        least..=least + (1 << self.0) - 1
+    pub(crate) fn range(self, encoding: Encoding) -> ElementRange {
+        let least = -self.least(encoding);
+        ElementRange { least, greatest: least + (1 << self.0) - 1 }
     }
 
     /// What makes the least number 0.
@@ -42,29 +50,11 @@ impl Bits {
     }
 
     /// # Errors
-    /// [`Error::Element`]: the first element, as the operand lies in memory, that is not of so many bits.
+    /// [`Error::Element`]: the first element, line by line, that is not of so many bits.
     pub(crate) fn check(self, operand: &Operand, side: Side) -> Result<(), Error> {
-        if !self.are_few() || operand.lines == 0 || operand.depth == 0 {
-            return Ok(());
-        }
-        let least = self.least(operand.encoding) as u8;
-        let is_too_great = |&b: &u8| b.wrapping_add(least) >> self.0 != 0;
-        let (runs, outer_is_row) = match operand.order {
-            Order::DepthContiguous => (operand.lines, side == Side::Lhs),
-            Order::LineContiguous => (operand.depth, side == Side::Rhs),
-        };
-        for outer in 0..runs {
-            let run = operand.run(outer);
-            // Most have none: to ask that of all at once is fast.
-            if run.iter().fold(0, |seen, b| seen | b.wrapping_add(least)) >> self.0 == 0 {
-                continue;
-            }
-            if let Some(inner) = run.iter().position(is_too_great) {
-                let (row, col) = if outer_is_row { (outer, inner) } else { (inner, outer) };
-                let value = operand.encoding.decode(run[inner]);
-                return Err(Error::Element { row, col, value, bits: self });
-            }
-        }
-        Ok(())
+        let stray = if self.are_few() { self.range(operand.encoding).stray(operand) } else { None };
+        let Some(Stray { line, depth, value }) = stray else { return Ok(()) };
+        let (row, col) = if side == Side::Lhs { (line, depth) } else { (depth, line) };
+        Err(Error::Element { row, col, value, bits: self })
     }
 }

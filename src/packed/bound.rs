@@ -93,14 +93,14 @@ impl Packed {
         by_distance.min(self.greatest(offset).saturating_mul(depth))
     }
 
-    /// The greatest |number + offset - zero point| that any number of so many bits could give.
+    /// The greatest |number + offset - zero point| that any of its numbers could give.
     ///
     /// # Panics
     /// If there are fewer offsets than lines.
     pub(crate) fn greatest(&self, offset: Offset) -> u64 {
-        let Label { lines, line, encoding, zero_points, .. } = self.label;
-        let range = line.bits.range(encoding);
-        let farthest = |moved: i64| (range.start() + moved).unsigned_abs().max((range.end() + moved).unsigned_abs());
+        let Label { lines, line, zero_points, .. } = self.label;
+        let ends = [self.range.least, self.range.greatest].map(i64::from);
+        let farthest = |moved: i64| ends.map(|end| (end + moved).unsigned_abs()).into_iter().max().unwrap_or(0);
         let of_line = |i: usize| {
             let pieces = if zero_points { 0..line.pieces() } else { 0..1 };
             let of_piece = |piece| {

@@ -27,7 +27,8 @@ impl Packed {
         }
         self.fill_lines(operand, bytes, ints_mut(sums), room);
         let checksum = crc32fast::hash(content);
-        let content = Content::Packed { layout: self.layout, stored: self.stored, bound: self.bound };
+        let (layout, stored, bound, range) = (self.layout, self.stored, self.bound, self.range);
+        let content = Content::Packed { layout, stored, bound, range };
         head.copy_from_slice(&Header { label: self.label, content, checksum }.to_bytes());
         self.memory = memory;
     }
@@ -51,7 +52,7 @@ impl Packed {
         }
         match (layout.form, label.line.is_plain()) {
             (Form::Panels, true) => {
-                kernel.pack_panels(operand, *stored, all, bytes);
+                kernel.pack_panels(operand, &self.reading(), all, bytes);
                 kernel.sum_panels(bytes, *stored, operand.depth, sums);
             }
             (Form::Panels, false) => {
@@ -71,7 +72,7 @@ impl Packed {
                 }
             }
             (Form::Lines, _) => {
-                kernel.pack_lines(operand, *stored, all, bytes);
+                kernel.pack_lines(operand, &self.reading(), all, bytes);
                 let lines = bytes.chunks_exact(layout.pitch);
                 lines.zip(sums).for_each(|(line, sum)| *sum = kernel.sum_line(line, *stored));
             }
@@ -82,6 +83,7 @@ impl Packed {
     fn fill_panel(&self, operand: &Operand, lines: Range<usize>, panel: &mut [u8], sums: &mut [i32], room: &mut [u8]) {
         let Self { kernel, label: Label { line, .. }, layout, stored, .. } = self;
         let (width, groups) = (layout.width, kernel.groups);
+        let reading = self.reading();
         let mut rest = panel;
         for (i, depths) in line.each_piece().enumerate() {
             let part = operand.part(lines.clone(), depths);
@@ -89,23 +91,18 @@ impl Packed {
             let to = rest.split_off_mut(..line.bytes(len) * width).expect("room for all pieces");
             let sums = &mut sums[self.place_of(lines.start, i)..][..width];
             if !line.bits.are_few() {
-                kernel.pack_panels(&part, *stored, 0..lines.len(), to);
+                kernel.pack_panels(&part, &reading, 0..lines.len(), to);
                 to[groups.pad(part.depth) * width..].fill(0);
                 kernel.sum_panels(to, *stored, len, sums);
                 continue;
             }
-            // As the other encoding every number is 64 at least: 0 is what is not there.
             let numbers = &mut room[..len * width];
-            kernel.pack_panels(&part, part.encoding.other(), 0..lines.len(), numbers);
+            kernel.pack_panels(&part, &reading, 0..lines.len(), numbers);
             numbers[groups.pad(part.depth) * width..].fill(0);
-            let planes = layout.planes(*line, self.label.zero(*stored));
-            let least = (line.bits.least(part.encoding) as u8).wrapping_sub(128);
-            for number in numbers.iter_mut() {
-                *number = if *number == 0 { planes.zero } else { number.wrapping_add(least) };
-            }
-            planes.store(numbers, to);
-            numbers.iter_mut().for_each(|code| *code = code.wrapping_sub(planes.zero));
             kernel.sum_panels(numbers, *stored, len, sums);
+            let planes = layout.planes(*line, self.label.zero(*stored));
+            numbers.iter_mut().for_each(|number| *number = number.wrapping_add(planes.zero));
+            planes.store(numbers, to);
         }
     }
 }

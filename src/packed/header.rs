@@ -19,9 +19,11 @@
 //! |  40 |     8 | depth                                                                       |
 //! |  48 |     8 | bytes that a line takes                                                     |
 //! |  56 |     8 | max over the lines of Σ abs(number + declared offset); in portable form 0   |
-//! |  64 |     1 | bits of a number: 1 to 8                                                    |
-//! |  65 |     1 | zero points: 0 none, 1 one for each segment of each line                    |
-//! |  66 |     6 | 0                                                                           |
+//! |  64 |     1 | the least element, less the least of its type; in portable form 0           |
+//! |  65 |     1 | the greatest of its type, less the greatest element; in portable form 0     |
+//! |  66 |     1 | bits of a number: 1 to 8                                                    |
+//! |  67 |     1 | zero points: 0 none, 1 one for each segment of each line                    |
+//! |  68 |     4 | 0                                                                           |
 //! |  72 |     8 | numbers in a segment, the last of which may have fewer; 0 if there are none |
 //! |  80 |    40 | 0                                                                           |
 //! | 120 |     4 | CRC-32 (of IEEE 802.3) of all that follows the header                       |
@@ -56,6 +58,7 @@ use super::layout::{Foreign, Form, Layout};
 use super::{Bits, Declared, Label, Line, Purpose, ResultOrder, Side};
 use crate::error::Error;
 use crate::matrix::Encoding;
+use crate::range::ElementRange;
 
 pub(super) const LEN: usize = 128;
 pub(super) const VERSION: u32 = 2;
@@ -77,7 +80,7 @@ pub(super) enum Content {
     /// The offsets, if there is one for each line, then the lines as they came, one after the other; little-endian.
     Portable,
     /// The parts that [`super::layout::Sections`] names; in the machine's byte order.
-    Packed { layout: Layout, stored: Encoding, bound: u64 },
+    Packed { layout: Layout, stored: Encoding, bound: u64, range: ElementRange },
 }
 
 impl Content {
@@ -100,9 +103,12 @@ impl Content {
 impl Header {
     pub(super) fn to_bytes(self) -> [u8; LEN] {
         let Label { lines, line: Line { depth, bits, segment }, encoding, purpose, declared, zero_points } = self.label;
-        let (group, width, pitch, stored, bound) = match self.content {
-            Content::Packed { layout, stored, bound } => (layout.group, layout.width, layout.pitch, stored, bound),
-            Content::Portable => (1, 1, super::portable::pitch(self.label.line), encoding, 0),
+        let all = ElementRange::all(encoding);
+        let (group, width, pitch, stored, bound, range) = match self.content {
+            Content::Packed { layout, stored, bound, range } => {
+                (layout.group, layout.width, layout.pitch, stored, bound, range)
+            }
+            Content::Portable => (1, 1, super::portable::pitch(self.label.line), encoding, 0, all),
         };
         let (per_line, offset) = match declared {
             Declared::Uniform(offset) => (0, offset),
@@ -120,7 +126,8 @@ impl Header {
         for number in [lines as u64, depth as u64, pitch as u64, bound] {
             fields.put(number.to_le_bytes());
         }
-        fields.put([bits.get() as u8, zero_points.into(), 0, 0, 0, 0, 0, 0]);
+        fields.put([range.least - all.least, all.greatest - range.greatest].map(|distance| distance as u8));
+        fields.put([bits.get() as u8, zero_points.into(), 0, 0, 0, 0]);
         fields.put((segment as u64).to_le_bytes());
         fields.put([0; RESERVED]);
         fields.put(self.checksum.to_le_bytes());
@@ -193,16 +200,21 @@ impl Reader<'_> {
         let offset = i32::from_le_bytes(self.take());
         let (lines, depth, pitch) = (self.size()?, self.size()?, self.size()?);
         let bound = u64::from_le_bytes(self.take());
-        let [bits, zero_points, ..]: [u8; 8] = self.take();
+        let distances = self.take::<2>().map(i32::from);
+        let [bits, zero_points, ..]: [u8; 6] = self.take();
         let segment = self.size()?;
         let _: [u8; RESERVED] = self.take();
         let checksum = u32::from_le_bytes(self.take());
         let purpose =
             Purpose { side: value(&SIDES, side)?, result: value(&ORDERS, result)?, other: value(&ENCODINGS, other)? };
         let declared = value(&[Some(Declared::Uniform(offset)), Some(Declared::PerLine)], per_line)?;
+        let encoding = value(&ENCODINGS, encoding)?;
         let packed = |form| {
             let layout = Layout { form, group: group.into(), width, pitch };
-            Some(Content::Packed { layout, stored: value(&ENCODINGS, stored)?, bound })
+            let all = ElementRange::all(encoding);
+            let range = ElementRange { least: all.least + distances[0], greatest: all.greatest - distances[1] };
+            let stored = value(&ENCODINGS, stored)?;
+            (range.least <= range.greatest).then_some(Content::Packed { layout, stored, bound, range })
         };
         let content = match form {
             1 => packed(Form::Lines)?,
@@ -211,7 +223,7 @@ impl Reader<'_> {
             _ => return None,
         };
         let line = Line { depth, bits: Bits::new(bits.into())?, segment };
-        let (encoding, zero_points) = (value(&ENCODINGS, encoding)?, value(&[Some(false), Some(true)], zero_points)?);
+        let zero_points = value(&[Some(false), Some(true)], zero_points)?;
         // Longer segments, or zero points of none, nobody writes.
         if segment > depth.max(1) || zero_points && segment == 0 {
             return None;

@@ -68,7 +68,8 @@ impl Layout {
 
     /// The names of the kernels that have such lines lie so.
     fn readers(&self, line: Line) -> impl Iterator<Item = &'static str> {
-        let is_reader = move |kernel: &&Kernel| Layout::of(kernel, self.form, line) == Some(*self);
+        let is_reader =
+            move |kernel: &&'static Kernel| Layout::of(kernel.packer(line.bits), self.form, line) == Some(*self);
         Kernel::all().filter(is_reader).map(|kernel| kernel.name)
     }
 }

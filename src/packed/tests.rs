@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::kernel::Tile;
-use crate::kernel::tests::{ODD_KERNELS, noise};
+use crate::kernel::tests::{ODD_KERNELS, narrow, noise};
 use crate::matrix::Order;
 use crate::reference;
+use crate::span::Spans;
 use proptest::prelude::*;
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -13,7 +14,7 @@ mod damage;
 
 /// All kernels that this CPU runs, and some of awkward shapes.
 fn kernels() -> impl Iterator<Item = &'static Kernel> {
-    Kernel::available().chain(ODD_KERNELS)
+    Kernel::available().chain(narrow()).chain(ODD_KERNELS)
 }
 
 /// An operand and how it is packed.
@@ -198,6 +199,7 @@ fn config() -> ProptestConfig {
 fn assert_same(one: &Packed, other: &Packed, who: &str) {
     assert_eq!(one.label, other.label, "{who}");
     assert_eq!((one.layout, one.stored, one.bound), (other.layout, other.stored, other.bound), "{who}");
+    assert_eq!(one.range(), other.range(), "{who}");
     assert_eq!(one.blob(), other.blob(), "{who}");
     assert_eq!(one.prepared().sums, other.prepared().sums, "{who}");
     assert_eq!(one.prepared().bytes, other.prepared().bytes, "{who}");
@@ -248,7 +250,7 @@ proptest! {
             let packed = case.pack(kernel);
             let who = format!("{}: {case:?}", kernel.name);
             prop_assert_eq!((packed.lines(), packed.depth(), packed.encoding()), (case.lines, case.depth, case.encoding));
-            prop_assert!(packed.is_for(kernel) && packed.purpose() == case.purpose);
+            prop_assert!(packed.is_for(packed.kernel) && packed.purpose() == case.purpose);
             prop_assert_eq!(packed.form() == Form::Panels,
                 (case.purpose.side == Side::Rhs) == (case.purpose.result == ResultOrder::RowMajor));
             let size = case.packing(|packing| Packed::size(kernel, (case.lines, case.depth), packing));
@@ -315,7 +317,8 @@ proptest! {
                 for (panel, acc) in panels.zip(found[row * cols..].chunks_exact_mut(kernel.width)) {
                     let line = &lines.prepared().bytes[row * pitch..][..used];
                     let lhs_encoding = lines.stored();
-                    let tile = Tile { lhs: &[line], lhs_encoding, rhs: panel, cols: kernel.width, fresh: true };
+                    let (lhs, spans) = (&[line], Spans::Uniform(0));
+                    let tile = Tile { lhs, lhs_encoding, rhs: panel, cols: kernel.width, fresh: true, spans };
                     // SAFETY: whoever has a kernel has a CPU that runs it.
                     unsafe { (kernel.tile)(&tile, acc) }
                 }
@@ -339,6 +342,26 @@ proptest! {
         if let (&[one], &[another]) = (&case.offsets[..], &other.offsets[..]) {
             let farthest = u64::from(one.abs_diff(another)) * case.depth as u64;
             prop_assert!(bound <= case.bound(case.offset()) + farthest);
+        }
+    }
+
+    #[test]
+    fn the_range_is_that_of_the_elements_and_the_first_stray_is_found(case in case()) {
+        let elements: Vec<i32> = case.plain().iter().map(|&b| case.encoding.decode(b)).collect();
+        for kernel in kernels() {
+            let packed = case.pack(kernel);
+            let [Some(&least), Some(&greatest)] = [elements.iter().min(), elements.iter().max()] else {
+                prop_assert_eq!(packed.range(), ElementRange::all(case.encoding));
+                continue;
+            };
+            prop_assert_eq!(packed.range(), ElementRange { least, greatest });
+            prop_assert_eq!(packed.stray(&packed.range()), Ok(None));
+            for range in [ElementRange { least: least + 1, greatest }, ElementRange { least, greatest: greatest - 1 }] {
+                let at = elements.iter().position(|x| !(range.least..=range.greatest).contains(x)).unwrap();
+                let stray = Stray { line: at / case.depth, depth: at % case.depth, value: elements[at] };
+                prop_assert_eq!(packed.stray(&range), Ok(Some(stray)), "{}: {:?}", kernel.name, case);
+                prop_assert_eq!(range.stray(&case.operand()), Some(stray), "{:?}", case);
+            }
         }
     }
 
@@ -529,8 +552,8 @@ fn the_portable_form_is_the_one_that_is_documented() {
     let purpose = Purpose { side: Side::Rhs, result: ResultOrder::ColMajor, other: Encoding::S8 };
     let operand = Operand::new(&[1, 2, 3, 4, 5, 6], (2, 3), 3, Order::DepthContiguous, Encoding::U8);
     for (offset, per_line, header_sum, content_sum) in [
-        (Offset::Uniform(-7), &[][..], 0x2472_f120u32, 0x81f6_7724u32),
-        (Offset::PerLine(&[-1, 0x0102_0304]), &[255, 255, 255, 255, 4, 3, 2, 1][..], 0xd590_0802, 0x1bff_b90e),
+        (Offset::Uniform(-7), &[][..], 0xfff0_ec46u32, 0x81f6_7724u32),
+        (Offset::PerLine(&[-1, 0x0102_0304]), &[255, 255, 255, 255, 4, 3, 2, 1][..], 0x0e12_1564, 0x1bff_b90e),
     ] {
         let mut form = b"\x89QGEMM\r\n\x02\0\0\0\x04\x03\x02\x01\x03\x02\x01\x02\x01\x01\x01".to_vec();
         form.push(u8::from(!per_line.is_empty()));
@@ -538,8 +561,8 @@ fn the_portable_form_is_the_one_that_is_documented() {
         form.extend(if per_line.is_empty() { [249, 255, 255, 255] } else { [0; 4] });
         form.extend([2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0]);
         form.extend([0; 8]);
-        form.extend([8, 0]);
-        form.extend([0; 54]);
+        form.extend([0, 0, 8, 0]);
+        form.extend([0; 52]);
         form.extend(content_sum.to_le_bytes());
         form.extend(header_sum.to_le_bytes());
         form.extend(per_line);
@@ -561,9 +584,9 @@ fn the_portable_form_of_few_bits_is_the_one_that_is_documented() {
     form.extend((-7i32).to_le_bytes());
     form.extend([2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0]);
     form.extend([0; 8]);
-    form.extend([3, 1, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0]);
+    form.extend([0, 0, 3, 1, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0]);
     form.extend([0; 40]);
-    form.extend([0xe8, 0x29, 0x40, 0xc6, 0x7b, 0xf3, 0xf8, 0x78]);
+    form.extend([0xe8, 0x29, 0x40, 0xc6, 0x8b, 0xa1, 0x52, 0x52]);
     form.extend([0, 0, 0, 0x3f, 0, 0, 0x80, 0xbf, 0, 0, 0, 0x40, 0, 0, 0x80, 0x3e]);
     form.extend([1, 0, 0, 0, 0xfe, 0xff, 0xff, 0xff, 3, 0, 0, 0, 0xfc, 0xff, 0xff, 0xff]);
     form.extend([0b1111_0001, 0, 0b1000_0100, 0]);

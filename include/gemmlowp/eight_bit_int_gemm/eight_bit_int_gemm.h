@@ -9,6 +9,7 @@
 //   - Calls from several threads run at the same time; gemmlowp has them wait for each other.
 //   - FreePersistentResources() keeps the number of threads that was set; gemmlowp goes back to 1.
 //   - The float overload with k = 0 writes zeros; gemmlowp writes what its scratch memory happens to hold.
+//   - BitDepthSetting::A5B7 rounds a to 7 bits and b to 5, as gemmlowp did until 2017; since then it computes A8B8.
 //   - Arguments with which gemmlowp would read or write where it must not end the program, and say why.
 //
 // Everything here is inline, needs C++11 and no exceptions, and is the same for all compiler flags.
@@ -30,14 +31,15 @@ namespace gemmlowp {
 namespace eight_bit_int_gemm {
 inline namespace by_libqgemm {
 
-// How many bits of a and of b count. As in gemmlowp since 2017, all of them do, whatever is set.
+// How many bits of a and of b count: all 8 of both; or, in spite of the name, 7 of a and 5 of b. See QGEMM_A5B7 in qgemm.h,
+// also for how to have what gemmlowp computes today.
 enum class BitDepthSetting { A8B8, A5B7 };
 
 // Multiplies bytes and scales the result down to bytes. For all arguments see qgemm_eight_bit_int_gemm_u8() in
 // qgemm.h. In short: a is m x k, b is k x n and c is m x n; "transposed" means row-major, else column-major; offsets
 // are added.
 //
-//   acc(i,j) = sum over l of (a(i,l) + a_offset) * (b(l,j) + b_offset)
+//   acc(i,j) = sum over l of (a(i,l) + a_offset) * (b(l,j) + b_offset), approximately with A5B7
 //   c(i,j)   = clamp((acc(i,j) + c_offset) * c_mult_int / 2^c_shift, 0, 255)
 inline void EightBitIntGemm(bool transpose_a, bool transpose_b, bool transpose_c, int m, int n, int k,
                             const std::uint8_t* a, std::int32_t a_offset, int lda,

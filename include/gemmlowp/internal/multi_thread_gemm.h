@@ -78,6 +78,20 @@ inline OwnContext* OwnContextOf(gemmlowp::SingleThreadGemmContext* context, OwnC
 }
 inline OwnContext* OwnContextOf(void*, OwnContext* temporary) { return temporary; }
 
+// A product on as many threads as the context allows.
+template <typename BitDepthParams, typename Context, typename Lhs, typename Rhs, typename Result, typename LhsOffset,
+          typename RhsOffset, typename Pipeline>
+void MultiplyOnThreads(Context* context, const Lhs& lhs, const Rhs& rhs, const Result& result,
+                       const LhsOffset& lhs_offset, const RhsOffset& rhs_offset, const Pipeline& pipeline,
+                       std::uint32_t requantize) {
+  OwnContext temporary;
+  OwnContext* const own = OwnContextOf(context, &temporary);
+  const int threads = context->max_num_threads();
+  const bool is_foreign = threads != 1 && !HasGemmlowpsPool<Context>::value;
+  Multiply<BitDepthParams>(is_foreign ? own->With(threads, RunOnPoolOf<Context>, context) : own->WithThreads(threads),
+                           lhs, rhs, result, lhs_offset, rhs_offset, pipeline, requantize);
+}
+
 }  // namespace libqgemm
 
 namespace gemmlowp {
@@ -90,13 +104,8 @@ void MultiThreadGemm(GemmContextType* context, const KernelBase&, const MatrixMa
                      const MatrixMap<const InputScalar, RhsOrder>& rhs, MatrixMap<OutputScalar, ResultOrder>* result,
                      const LhsOffset& lhs_offset, const RhsOffset& rhs_offset,
                      const OutputPipelineType& output_pipeline) {
-  libqgemm::OwnContext temporary;
-  libqgemm::OwnContext* const own = libqgemm::OwnContextOf(context, &temporary);
-  const int threads = context->max_num_threads();
-  const bool is_foreign = threads != 1 && !libqgemm::HasGemmlowpsPool<GemmContextType>::value;
-  libqgemm::Multiply(
-      is_foreign ? own->With(threads, libqgemm::RunOnPoolOf<GemmContextType>, context) : own->WithThreads(threads), lhs,
-      rhs, *result, lhs_offset, rhs_offset, output_pipeline);
+  libqgemm::MultiplyOnThreads<BitDepthParams>(context, lhs, rhs, *result, lhs_offset, rhs_offset, output_pipeline,
+                                              QGEMM_REQUANTIZE_ALWAYS);
 }
 
 }  // namespace by_libqgemm

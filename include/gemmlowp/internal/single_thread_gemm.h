@@ -54,8 +54,8 @@ void SingleThreadGemm(SingleThreadGemmContext* context, const KernelBase&,
                       const MatrixMap<const InputScalar, RhsOrder>& rhs, MatrixMap<OutputScalar, ResultOrder>* result,
                       const LhsOffset& lhs_offset, const RhsOffset& rhs_offset,
                       const OutputPipelineType& output_pipeline) {
-  libqgemm::Multiply(context->own_context()->WithThreads(1), lhs, rhs, *result, lhs_offset, rhs_offset,
-                     output_pipeline);
+  libqgemm::Multiply<BitDepthParams>(context->own_context()->WithThreads(1), lhs, rhs, *result, lhs_offset, rhs_offset,
+                                     output_pipeline, QGEMM_REQUANTIZE_ALWAYS);
 }
 
 }  // namespace by_libqgemm

@@ -14,6 +14,7 @@
 
 #include "../public/map.h"
 #include "abort.h"
+#include "bit_depth_params.h"
 #include "stages.h"
 
 namespace libqgemm {
@@ -59,8 +60,8 @@ bool HasStride(const gemmlowp::MatrixMap<Scalar, order>& map) {
 template <typename Scalar>
 class Side {
  public:
-  template <gemmlowp::MapOrder order, typename Offset>
-  Side(const gemmlowp::MatrixMap<const Scalar, order>& map, const Offset& offset)
+  template <gemmlowp::MapOrder order, typename Offset, typename Range>
+  Side(const gemmlowp::MatrixMap<const Scalar, order>& map, const Offset& offset, Range)
       : operand_{sizeof operand_,
                  map.data(),
                  nullptr,
@@ -69,7 +70,9 @@ class Side {
                  HasStride(map) ? map.stride() : 0,
                  TypeOf<Scalar>::kValue,
                  OrderOf(order),
-                 Values(offset, &widened_)} {
+                 Values(offset, &widened_),
+                 Promise<Scalar, Range>::kLeast,
+                 Promise<Scalar, Range>::kGreatest} {
     if (HasStride(map) && map.stride() <= 0) Copy(map);
   }
   Side(const Side&) = delete;
@@ -94,13 +97,14 @@ class Side {
 };
 
 // result = pipeline((lhs + lhs_offset) * (rhs + rhs_offset)). As in gemmlowp, nothing happens where there is nothing to
-// sum: also if the depth alone is 0.
-template <typename InputScalar, typename OutputScalar, gemmlowp::MapOrder LhsOrder, gemmlowp::MapOrder RhsOrder,
+// sum: also if the depth alone is 0. With fewer bits, if BitDepthParams say so, always or, without QGEMM_REQUANTIZE_ALWAYS,
+// where that pays.
+template <typename BitDepthParams, typename InputScalar, typename OutputScalar, gemmlowp::MapOrder LhsOrder, gemmlowp::MapOrder RhsOrder,
           gemmlowp::MapOrder ResultOrder, typename LhsOffset, typename RhsOffset, typename Pipeline>
 void Multiply(const qgemm_context* context, const gemmlowp::MatrixMap<const InputScalar, LhsOrder>& lhs,
               const gemmlowp::MatrixMap<const InputScalar, RhsOrder>& rhs,
               const gemmlowp::MatrixMap<OutputScalar, ResultOrder>& result, const LhsOffset& lhs_offset,
-              const RhsOffset& rhs_offset, const Pipeline& pipeline) {
+              const RhsOffset& rhs_offset, const Pipeline& pipeline, std::uint32_t requantize) {
   static_assert(std::is_same<InputScalar, std::uint8_t>::value || std::is_same<InputScalar, std::int8_t>::value,
                 "operands are of uint8_t or int8_t");
   static_assert(std::is_same<typename PipelineGives<std::int32_t, Pipeline>::Type, OutputScalar>::value,
@@ -108,7 +112,8 @@ void Multiply(const qgemm_context* context, const gemmlowp::MatrixMap<const Inpu
   if (result.rows() == 0 || result.cols() == 0 || lhs.cols() == 0) return;
 
   AbortUnless(!HasStride(result) || result.stride() != 0, "the stride of the result is 0");
-  const Side<InputScalar> left(lhs, lhs_offset), right(rhs, rhs_offset);
+  const Side<InputScalar> left(lhs, lhs_offset, typename LhsRangeOf<BitDepthParams>::Range());
+  const Side<InputScalar> right(rhs, rhs_offset, typename RhsRangeOf<BitDepthParams>::Range());
   const qgemm_result target = {sizeof target,
                                result.data(),
                                result.rows(),
@@ -117,8 +122,11 @@ void Multiply(const qgemm_context* context, const gemmlowp::MatrixMap<const Inpu
                                TypeOf<OutputScalar>::kValue,
                                OrderOf(ResultOrder)};
   const Stages<Pipeline> stages(pipeline);
+  const qgemm_bit_depth depth = BitsOf<BitDepthParams>::Depth(requantize);
+  qgemm_gemm_options options = QGEMM_GEMM_OPTIONS_INIT;
+  if (!BitsOf<BitDepthParams>::kAreAll) options.bit_depth = &depth;
   AbortOnError(qgemm_gemm(context, left.operand(), right.operand(), &target, stages.data(), Stages<Pipeline>::kCount,
-                          nullptr));
+                          &options));
 }
 
 }  // namespace libqgemm

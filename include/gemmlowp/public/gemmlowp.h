@@ -7,7 +7,8 @@
 // What differs:
 //   - int8 operands and results, per-channel stages, the truncating cast, biases of 8 and 16 bits, more than six
 //     stages, and operand ranges of less than 8 bits work everywhere.
-//   - BitDepthParams promise things about the operands; nothing goes wrong if the promise is broken.
+//   - BitDepthParams promise things about the operands; where an element breaks the promise, results may be wrong, but
+//     nothing worse happens. DefaultL7R5BitDepthParams round to fewer bits, as gemmlowp did until 2017: see bit_depth.h.
 //   - Left shifts that overflow saturate: see OutputStageScaleInt32ByFixedPointAndExponent.
 //   - Where gemmlowp would read or write outside of matrices and vectors, or has no defined result (a shift out of
 //     range, a negative amplitude of tanh), the program ends and says why, in release builds too.
@@ -66,9 +67,7 @@ void GemmWithOutputPipelinePC(GemmContextType* context, const MatrixMap<const In
                               const MatrixMap<const InputScalar, RhsOrder>& rhs,
                               MatrixMap<OutputScalar, ResultOrder>* result, const LhsOffset& lhs_offset,
                               const RhsOffset& rhs_offset, const OutputPipelineType& output_pipeline) {
-  typedef DefaultKernel<BitDepthParams> Kernel;
-  MultiThreadGemm<typename Kernel::Format, InputScalar, OutputScalar, BitDepthParams>(
-      context, Kernel(), lhs, rhs, result, lhs_offset, rhs_offset, output_pipeline);
+  libqgemm::MultiplyOnThreads<BitDepthParams>(context, lhs, rhs, *result, lhs_offset, rhs_offset, output_pipeline, 0);
 }
 
 // The same with one offset for all rows and one for all columns.

@@ -152,8 +152,8 @@ const FIELDS: [(usize, usize); 23] = [
     (40, 8),
     (48, 8),
     (56, 8),
-    (64, 1),
-    (65, 1),
+    (66, 1),
+    (67, 1),
     (72, 8),
     (112, 8),
     (120, 4),
@@ -304,9 +304,9 @@ fn a_header_that_makes_no_sense_is_refused() {
     let [packed, portable] = forms(&a_case(FOR_PANELS), kernel());
     let stored = 3 - packed[21];
     // Enumerations and reserved bytes, then what contradicts the rest.
-    let everywhere = (16..24).chain(64..72).chain(80..120).map(|at| (at, 9));
+    let everywhere = (16..24).chain(66..72).chain(80..120).map(|at| (at, 9));
     let in_packed = [(12, 0), (16, 1), (17, 1), (18, 1), (21, stored)];
-    let in_portable = [(12, 0), (21, 2), (22, 4), (24, 2), (48, 4), (56, 1)];
+    let in_portable = [(12, 0), (21, 2), (22, 4), (24, 2), (48, 4), (56, 1), (64, 1), (65, 1)];
     for (form, odd) in [(packed, &in_packed[..]), (portable, &in_portable[..])] {
         for (at, value) in everywhere.clone().chain(odd.iter().copied()) {
             let mut form = form.clone();
@@ -321,6 +321,11 @@ fn a_header_that_makes_no_sense_is_refused() {
     // For the other side, whose lines would have the same encoding.
     let [mut form, _] = forms(&Case { encoding: Encoding::S8, ..a_case(FOR_PANELS) }, kernel());
     form[17] = 1;
+    seal(&mut form);
+    assert!(matches!(error(&form, kernel()), Error::PackedDamaged { .. }));
+    // With a least element beyond the greatest.
+    let [mut form, _] = forms(&a_case(FOR_PANELS), kernel());
+    form[64..66].copy_from_slice(&[200, 56]);
     seal(&mut form);
     assert!(matches!(error(&form, kernel()), Error::PackedDamaged { .. }));
     // Per line, but with an offset for all.

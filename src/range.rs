@@ -1,0 +1,111 @@
+//! From where to where the elements of an operand go.
+
+use crate::matrix::{Encoding, Operand, Order};
+
+/// What no element is less, or greater, than.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ElementRange {
+    pub least: i32,
+    pub greatest: i32,
+}
+
+/// An element outside of its range: where it stands, and what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stray {
+    pub line: usize,
+    pub depth: usize,
+    pub value: i32,
+}
+
+impl ElementRange {
+    /// All numbers of an encoding.
+    pub(crate) fn all(encoding: Encoding) -> Self {
+        match encoding {
+            Encoding::U8 => Self { least: 0, greatest: 255 },
+            Encoding::S8 => Self { least: -128, greatest: 127 },
+        }
+    }
+
+    /// That of the elements there are: of none, all numbers.
+    pub(crate) fn of(operand: &Operand) -> Self {
+        let (runs, len) = match operand.order {
+            Order::DepthContiguous => (operand.lines, operand.depth),
+            Order::LineContiguous => (operand.depth, operand.lines),
+        };
+        if runs == 0 || len == 0 {
+            return Self::all(operand.encoding);
+        }
+        // Read as unsigned, the bytes are in the order of their numbers.
+        let flip = operand.encoding.flip_to(Encoding::U8);
+        let (mut least, mut greatest) = (u8::MAX, 0);
+        for index in 0..runs {
+            for &byte in operand.run(index) {
+                (least, greatest) = (least.min(byte ^ flip), greatest.max(byte ^ flip));
+            }
+        }
+        let [least, greatest] = [least, greatest].map(|byte| operand.encoding.decode(byte ^ flip));
+        Self { least, greatest }
+    }
+
+    /// Whether all of `other` is within.
+    pub(crate) fn holds(&self, other: &Self) -> bool {
+        self.least <= other.least && other.greatest <= self.greatest
+    }
+
+    /// The first element that is outside, line by line.
+    pub(crate) fn stray(&self, operand: &Operand) -> Option<Stray> {
+        if self.holds(&Self::of(operand)) {
+            return None;
+        }
+        let mut places = (0..operand.lines).flat_map(|line| (0..operand.depth).map(move |depth| (line, depth)));
+        places.find_map(|(line, depth)| {
+            let byte = match operand.order {
+                Order::DepthContiguous => operand.run(line)[depth],
+                Order::LineContiguous => operand.run(depth)[line],
+            };
+            let value = operand.encoding.decode(byte);
+            (!(self.least..=self.greatest).contains(&value)).then_some(Stray { line, depth, value })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ENCODINGS: [Encoding; 2] = [Encoding::U8, Encoding::S8];
+    const ORDERS: [Order; 2] = [Order::DepthContiguous, Order::LineContiguous];
+
+    #[test]
+    fn the_range_is_that_of_the_elements_and_not_of_the_gaps() {
+        // 3 runs of 2, with gaps of 1.
+        let bytes = [5, 9, 0, 7, 200, 255, 6, 5];
+        for (order, shape) in ORDERS.into_iter().zip([(3, 2), (2, 3)]) {
+            let operand = |encoding| Operand::new(&bytes, shape, 3, order, encoding);
+            let found = ENCODINGS.map(|encoding| ElementRange::of(&operand(encoding)));
+            assert_eq!(found[0], ElementRange { least: 5, greatest: 200 });
+            assert_eq!(found[1], ElementRange { least: 200 - 256, greatest: 9 });
+        }
+    }
+
+    #[test]
+    fn the_range_of_no_elements_is_anything() {
+        for (encoding, order) in ENCODINGS.into_iter().flat_map(|encoding| ORDERS.map(|order| (encoding, order))) {
+            for shape in [(0, 0), (0, 3), (3, 0)] {
+                let operand = Operand::new(&[], shape, 3, order, encoding);
+                assert_eq!(ElementRange::of(&operand), ElementRange::all(encoding));
+                assert_eq!(ElementRange { least: 1, greatest: 1 }.stray(&operand), None);
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_stray_is_found_line_by_line() {
+        let bytes = [1, 2, 9, 3, 8, 4];
+        let range = ElementRange { least: 1, greatest: 4 };
+        let stray = |shape, stride, order| range.stray(&Operand::new(&bytes, shape, stride, order, Encoding::U8));
+        assert_eq!(stray((2, 3), 3, Order::DepthContiguous), Some(Stray { line: 0, depth: 2, value: 9 }));
+        assert_eq!(stray((3, 2), 3, Order::LineContiguous), Some(Stray { line: 1, depth: 1, value: 8 }));
+        assert_eq!(stray((2, 2), 0, Order::DepthContiguous), None);
+    }
+}
