@@ -3,7 +3,9 @@
 use crate::kernel::{Kernel, Tile};
 use crate::matrix::{Encoding, Operand};
 use crate::pack::Groups;
+use crate::planes::Planes;
 use crate::reading::Reading;
+use crate::segment::Segment;
 use crate::span::{self, Spans};
 use std::ops::Range;
 
@@ -62,6 +64,12 @@ impl Kernel {
         unsafe { (self.pack_lhs)(src, reading, lines.start, pitch, &mut bytes[..lines.len() * pitch]) }
     }
 
+    /// Packs an LHS of one line, and zeros after it.
+    pub(crate) fn pack_line(&self, src: &Operand, reading: &Reading, bytes: &mut [u8]) {
+        // SAFETY: whoever has a kernel has a CPU that runs it.
+        unsafe { (self.pack_lhs)(src, reading, 0, bytes.len(), bytes) }
+    }
+
     /// The sum of a line of an LHS that the kernels read as `encoding`.
     pub(crate) fn sum_line(&self, line: &[u8], encoding: Encoding) -> i32 {
         // SAFETY: whoever has a kernel has a CPU that runs it.
@@ -73,6 +81,18 @@ impl Kernel {
         let bytes = &mut bytes[..self.room_for_panels(lines.len(), src.depth).bytes];
         // SAFETY: whoever has a kernel has a CPU that runs it.
         unsafe { (self.pack_rhs)(src, reading, lines.start, bytes) }
+    }
+
+    /// Widens numbers that are stored in planes, as many as `to` has bytes.
+    pub(crate) fn expand(&self, planes: &Planes, from: &[u8], to: &mut [u8]) {
+        // SAFETY: whoever has a kernel has a CPU that runs it.
+        unsafe { (self.expand)(planes, from, to) }
+    }
+
+    /// Adds a segment of a tile to its floats.
+    pub(crate) fn add_segment(&self, segment: &Segment, acc: &[i32], floats: &mut [i32]) {
+        // SAFETY: whoever has a kernel has a CPU that runs it.
+        unsafe { (self.add_segment)(segment, acc, floats) }
     }
 
     /// The sums of all lines of panels that hold numbers of `encoding`: their products with a line of ones.

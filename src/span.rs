@@ -4,7 +4,6 @@
 //! added up next. It follows from the range of both sides, or, for panels whose values are known, from one range and
 //! the values.
 
-
 use crate::kernel::Kernel;
 use crate::matrix::Encoding;
 

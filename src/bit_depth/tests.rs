@@ -4,7 +4,7 @@ use super::*;
 use crate::kernel::tests::{ODD_KERNELS, noise};
 use crate::matrix::{Offset, Operand, Order, Output};
 use crate::output::{Finish, Store};
-use crate::packed::{Packed, Purpose, ResultOrder};
+use crate::packed::{Bits, Packed, Packing, Purpose, ResultOrder};
 use crate::reference::{self, requantized_product};
 use crate::{Context, Kernel, gemm};
 use proptest::prelude::*;
@@ -98,7 +98,8 @@ fn check(case: &Case) {
         });
         let packed = [(0, Side::Lhs), (1, Side::Rhs)].map(|(i, side)| {
             let purpose = Purpose { side, result: ResultOrder::RowMajor, other: Encoding::U8 };
-            let pack = || Packed::new(context.kernel, &operands[i], Offset::Uniform(0), purpose, None).unwrap();
+            let packing = Packing { offset: Offset::Uniform(0), purpose, bits: Bits::ALL, segments: None };
+            let pack = || Packed::new(context.kernel, &operands[i], &packing, None).unwrap();
             case.sides[i].is_packed.then(pack)
         });
         let [lhs, rhs] = [0, 1].map(|side| {
