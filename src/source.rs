@@ -316,7 +316,10 @@ impl<'a> Sides<'a> {
             (Some(panels), Groups::Quads) if !panels.is_of_both() => panels.stored().other(),
             _ => lhs.read_as(),
         };
-        let lines = ready(lhs, Form::Lines).filter(|lines| lines.stored() == lhs_encoding && lines.line().is_plain());
+        // Beside an RHS with segments their sums are needed, but those of whole lines are packed.
+        let lines = ready(lhs, Form::Lines).filter(|lines| {
+            lines.stored() == lhs_encoding && lines.line().is_plain() && rhs.segment().is_none()
+        });
         let rhs_encoding = kernel.groups.rhs_encoding(lhs_encoding);
         let rhs_reading = match panels {
             Some(panels) => Reading { to: rhs_encoding, ..panels.reading() },
