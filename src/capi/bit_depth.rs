@@ -36,7 +36,7 @@ pub const QGEMM_REQUANTIZE_ALWAYS: u32 = 1;
 /// elements differ: hence the threshold. Below it, with the default rounding, the sums are those of gemmlowp before 2017,
 /// bit for bit; from there on gemmlowp's own depended on how it cut the matrices. The accuracy is measured by what lies in
 /// benches/bit_depths: on a layer of GoogLeNet scaled down to u8 with L7R5, results are off by 1 in the median, and by no
-/// more than 9.
+/// more than 8.
 ///
 /// What r is depends on the side, the row or column and the depth alone, so that the bytes of the result do not depend
 /// on kernel, threads, storage orders, or whether an operand is packed. A packed operand is unpacked first, block by
