@@ -124,6 +124,7 @@ impl Requantization {
     /// What is added repeats after a period.
     #[inline(always)]
     fn scale(&self, added: &[u8; PERIOD], src: &[u8], to: &mut [u8]) {
+        assert_eq!(src.len(), to.len());
         for (src, to) in src.chunks(PERIOD).zip(to.chunks_mut(PERIOD)) {
             for ((to, &x), &added) in to.iter_mut().zip(src).zip(added) {
                 *to = self.of(x, added);

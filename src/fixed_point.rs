@@ -112,9 +112,10 @@ impl Fraction {
     /// `x · integer + x · rest / 2³¹`, the latter rounded to nearest, ties away from zero; what overflows wraps around.
     #[inline(always)]
     pub(crate) fn of(self, x: i32) -> i32 {
-        let product = i64::from(x) * i64::from(self.rest);
-        let rounded = (product + (1 << 30) + (product >> 63)) >> 31;
-        x.wrapping_mul(self.integer).wrapping_add(rounded as i32)
+        let magnitude = u64::from(x.unsigned_abs()) * u64::from(self.rest.unsigned_abs());
+        let rounded = ((magnitude + (1 << 30)) >> 31) as i32;
+        let sign = (x ^ self.rest) >> 31;
+        x.wrapping_mul(self.integer).wrapping_add((rounded ^ sign) - sign)
     }
 }
 

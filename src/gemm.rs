@@ -8,7 +8,8 @@ use crate::kernel::{Kernel, MAX_ROWS, Tile};
 use crate::output::{Finish, Region, Rescale};
 use crate::prepare::{Prepared, Room};
 use crate::scratch::Scratch;
-use crate::source::{Factor, Source, Space};
+use crate::source::{Factor, Sides, Source, Space};
+use crate::span::Spans;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -73,6 +74,8 @@ struct Product<'a> {
     /// The LHS and the RHS.
     sides: [Source<'a>; 2],
     rescale: Option<Rescale>,
+    /// How many groups accumulators of 16 bits may take.
+    span: u8,
     depth: usize,
     blocks: Blocks,
     threads: usize,
@@ -94,8 +97,7 @@ const PIECES: usize = 4;
 
 impl<'a> Product<'a> {
     fn new(context: &'a Context, lhs: &Factor<'a>, rhs: &Factor<'a>, shape: Shape, threads: usize) -> Self {
-        let kernel = context.kernel;
-        let (sides, rescale) = Source::pair(kernel, lhs, rhs);
+        let Sides { kernel, sources: sides, rescale, span } = Sides::new(context.kernel, lhs, rhs);
         let blocks = Blocks::new(kernel, shape, sides[RHS].order(), threads, Caches::get());
         let ready = sides.each_ref().map(Source::ready);
         let mut product = Self {
@@ -103,6 +105,7 @@ impl<'a> Product<'a> {
             kernel,
             sides,
             rescale,
+            span,
             depth: shape.depth,
             blocks,
             threads,
@@ -256,6 +259,7 @@ impl Stripe<'_> {
         let slices = blocks.depth.pieces;
         let depth = blocks.depth.piece(slice);
         let panel = rhs.panel(self.rhs, self.cols.start, depth.clone());
+        let all = lhs.lines(self.lhs, depth);
         // Tiles as equal as can be: the first few are one row longer.
         let tiles = self.rows.len().div_ceil(kernel.rows);
         let (short, longer) = (self.rows.len() / tiles, self.rows.len() % tiles);
@@ -265,7 +269,7 @@ impl Stripe<'_> {
             let rows = next..next + short + usize::from(i < longer);
             next = rows.end;
             for (line, row) in lines.iter_mut().zip(rows.clone()) {
-                *line = lhs.line(self.lhs, row, depth.clone());
+                *line = all.get(row);
             }
             let tile = Tile {
                 lhs: &lines[..rows.len()],
@@ -273,6 +277,7 @@ impl Stripe<'_> {
                 rhs: panel,
                 cols: self.cols.len(),
                 fresh: slice == 0,
+                spans: Spans::Uniform(self.product.span),
             };
             let resting = if slices == 1 { 0 } else { i * kernel.tile_len() };
             let acc = &mut acc[resting..][..kernel.tile_len()];

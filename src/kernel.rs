@@ -8,6 +8,7 @@ use crate::matrix::{Encoding, Operand};
 use crate::output::FinishFn;
 use crate::pack::{Groups, PackLhsFn, PackRhsFn, SumLineFn};
 use crate::reading::Reading;
+use crate::span::Spans;
 use once_cell::sync::Lazy;
 
 /// Everything the rest of the library knows of an instruction set.
@@ -25,6 +26,9 @@ pub struct Kernel {
     pub(crate) sum_line: SumLineFn,
     pub(crate) tile: TileFn,
     pub(crate) finish: FinishFn,
+    /// A faster kernel of the same instruction set, which sums small numbers in 16 bits. It is in no list: a product
+    /// chooses it for its operands.
+    pub(crate) narrow: Option<&'static Kernel>,
     is_supported: fn() -> bool,
 }
 
@@ -43,6 +47,8 @@ pub(crate) struct Tile<'a> {
     pub cols: usize,
     /// Whether the accumulators start from 0 or from what they hold.
     pub fresh: bool,
+    /// What accumulators of 16 bits hold; kernels without such accumulators do not care.
+    pub spans: Spans<'a>,
 }
 
 /// The most lines any kernel takes from the LHS, and the most a panel has.
@@ -127,7 +133,7 @@ macro_rules! kernel {
     (
         name: $name:literal, features: [$($feature:tt),*],
         groups: $groups:ident, rows: $rows:literal, width: $width:literal,
-        tile: $tile:expr, shuffle: $($shuffle:ident)::+ $(,)?
+        tile: $tile:expr, shuffle: $($shuffle:ident)::+ $(, narrow: $narrow:expr)? $(,)?
     ) => {
         pub(crate) static KERNEL: $crate::kernel::Kernel = {
             use $crate::kernel::{self, Kernel, Tile};
@@ -182,19 +188,18 @@ macro_rules! kernel {
                 sum_line,
                 tile: multiply,
                 finish,
+                narrow: [$($narrow)?].as_slice().first().copied(),
                 is_supported: || true $(&& cpu_has!($feature))*,
             }
         };
     };
 }
 
-/// Defines `tile` in terms of a module's own `Vector`, `zero`, `load` (a group of as many lines as a vector has lanes),
-/// `spread` (a group of one line), `dot` and `store`. The inner loop loads the vectors of a panel's group once and
-/// multiplies them by each line's.
+/// Defines `tile`, which calls a module's own `multiply` for the number of its rows, of the vectors that its columns
+/// take, and for the sign of the LHS.
 #[cfg(target_arch = "x86_64")]
-macro_rules! vector_tile {
-    (features: [$($feature:tt),*], lanes: $lanes:literal, group: $group:literal,
-     rows: [$($rows:literal)*], vectors: [$($vectors:literal)*] of $width:literal $(,)?) => {
+macro_rules! tile_of_each_shape {
+    (features: [$($feature:tt),*], lanes: $lanes:literal, rows: [$($rows:literal)*], vectors: [$($vectors:literal)*]) => {
         $(#[target_feature(enable = $feature)])*
         fn tile(tile: &$crate::kernel::Tile, acc: &mut [i32]) {
             use $crate::matrix::Encoding;
@@ -213,6 +218,17 @@ macro_rules! vector_tile {
                 _ => unreachable!("a tile has 1 to Kernel::width columns"),
             }
         }
+    };
+}
+
+/// Defines `tile` in terms of a module's own `Vector`, `zero`, `load` (a group of as many lines as a vector has lanes),
+/// `spread` (a group of one line), `dot` and `store`. The inner loop loads the vectors of a panel's group once and
+/// multiplies them by each line's.
+#[cfg(target_arch = "x86_64")]
+macro_rules! vector_tile {
+    (features: [$($feature:tt),*], lanes: $lanes:literal, group: $group:literal,
+     rows: $rows:tt, vectors: $vectors:tt of $width:literal $(,)?) => {
+        tile_of_each_shape! { features: [$($feature),*], lanes: $lanes, rows: $rows, vectors: $vectors }
 
         $(#[target_feature(enable = $feature)])*
         fn multiply<const ROWS: usize, const VECTORS: usize, const SIGNED: bool>(
@@ -256,9 +272,17 @@ macro_rules! vector_tile {
 }
 
 #[cfg(target_arch = "x86_64")]
+#[macro_use]
+mod narrow;
+
+#[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
+mod avx2_narrow;
+#[cfg(target_arch = "x86_64")]
 mod avx512bw;
+#[cfg(target_arch = "x86_64")]
+mod avx512bw_narrow;
 #[cfg(target_arch = "x86_64")]
 mod avx512vnni;
 #[cfg(target_arch = "x86_64")]

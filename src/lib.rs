@@ -31,6 +31,7 @@ mod reading;
 mod reference;
 mod scratch;
 mod source;
+mod span;
 mod threads;
 
 pub use bit_depth::{BitDepths, RoundingMode};

@@ -81,6 +81,9 @@ pub(crate) const STRETCH: usize = 32;
 /// Lines that are interleaved together.
 pub(crate) const CHUNK: usize = 16;
 
+/// Depths of a line that are requantized before they are packed: what that gives stays in the fastest cache.
+const REQUANTIZED: usize = 256;
+
 /// The two inner loops of packing an RHS, in groups of `G` bytes, which instruction sets have shuffles for. Both add
 /// a number to every byte.
 pub(crate) struct Shuffle<T, I> {
@@ -126,7 +129,7 @@ pub(crate) fn pack_rhs<const W: usize, const G: usize>(
     }
 }
 
-/// Packs one panel of lines whose depth is contiguous, in blocks of 8 lines × 32 bytes.
+/// Packs one panel of lines whose depth is contiguous, 8 lines at a time.
 #[inline(always)]
 fn gather_lines<const W: usize, const G: usize>(
     src: &Operand,
@@ -138,30 +141,49 @@ fn gather_lines<const W: usize, const G: usize>(
     for left in (0..W).step_by(LINES) {
         let there = LINES.min(src.lines.saturating_sub(first + left));
         let lines: [&[u8]; LINES] = from_fn(|i| if i < there { src.run(first + left + i) } else { &[] });
-        for (stretch, groups) in panel.chunks_mut(W * STRETCH / G).enumerate() {
-            let from = stretch * STRETCH;
-            let groups = &mut groups[left..];
-            let is_whole = there == LINES && left + LINES <= W && from + STRETCH <= src.depth;
-            if is_whole && reading.requantization.is_none() {
-                let block = lines.map(|line| line[from..].first_chunk().expect("a whole block"));
-                transpose(block, reading.added(), groups, W);
-                continue;
+        if reading.requantization.is_none() {
+            gather_eight::<W, G>(lines, reading, left, panel, transpose);
+            continue;
+        }
+        for (i, groups) in panel.chunks_mut(W * REQUANTIZED / G).enumerate() {
+            let depths = i * REQUANTIZED..src.depth.min((i + 1) * REQUANTIZED);
+            let mut strip = [[0; REQUANTIZED]; LINES];
+            for (w, (to, line)) in strip.iter_mut().zip(&lines[..there]).enumerate() {
+                reading.along_depth((first + left + w, depths.start), &line[depths.clone()], &mut to[..depths.len()]);
             }
-            let mut block = [[reading.absent(); STRETCH]; LINES];
-            for (i, (to, line)) in block.iter_mut().zip(&lines[..there]).enumerate() {
-                let rest = &line[from..line.len().min(from + STRETCH)];
-                reading.along_depth((first + left + i, from), rest, &mut to[..rest.len()]);
-            }
-            if is_whole {
-                transpose(block.each_ref(), reading.added(), groups, W);
-                continue;
-            }
-            let mut transposed = [[0; G]; STRETCH * LINES / 2];
-            transpose(block.each_ref(), reading.added(), &mut transposed, LINES);
-            let len = LINES.min(W - left);
-            for (to, group) in groups.chunks_mut(W).zip(transposed.chunks_exact(LINES)) {
-                to[..len].copy_from_slice(&group[..len]);
-            }
+            let requantized = from_fn(|w| if w < there { &strip[w][..depths.len()] } else { &[][..] });
+            gather_eight::<W, G>(requantized, reading, left, groups, transpose);
+        }
+    }
+}
+
+/// Packs 8 lines of a panel, in blocks of 32 depths. Those that are not there are empty.
+#[inline(always)]
+fn gather_eight<const W: usize, const G: usize>(
+    lines: [&[u8]; LINES],
+    reading: &Reading,
+    left: usize,
+    panel: &mut [[u8; G]],
+    transpose: &impl Fn([&[u8; STRETCH]; LINES], u8, &mut [[u8; G]], usize),
+) {
+    for (stretch, groups) in panel.chunks_mut(W * STRETCH / G).enumerate() {
+        let from = stretch * STRETCH;
+        let groups = &mut groups[left..];
+        if left + LINES <= W && lines.iter().all(|line| line.len() >= from + STRETCH) {
+            let block = lines.map(|line| line[from..].first_chunk().expect("a whole block"));
+            transpose(block, reading.added(), groups, W);
+            continue;
+        }
+        let mut block = [[reading.absent(); STRETCH]; LINES];
+        for (to, line) in block.iter_mut().zip(lines) {
+            let rest = &line[from.min(line.len())..line.len().min(from + STRETCH)];
+            to[..rest.len()].copy_from_slice(rest);
+        }
+        let mut transposed = [[0; G]; STRETCH * LINES / 2];
+        transpose(block.each_ref(), reading.added(), &mut transposed, LINES);
+        let len = LINES.min(W - left);
+        for (to, group) in groups.chunks_mut(W).zip(transposed.chunks_exact(LINES)) {
+            to[..len].copy_from_slice(&group[..len]);
         }
     }
 }
@@ -210,9 +232,9 @@ fn gather_group<const G: usize>(
     interleave: &impl Fn([&[u8; CHUNK]; G], u8, &mut [[u8; G]]),
 ) {
     for (i, to) in to.chunks_mut(CHUNK).enumerate() {
-        let chunks = depths.map(|depth| depth[i * CHUNK..].first_chunk());
-        if to.len() == CHUNK && chunks.iter().all(Option::is_some) {
-            interleave(chunks.map(|chunk| chunk.expect("checked")), added, to);
+        if to.len() == CHUNK && depths.iter().all(|depth| depth.len() >= (i + 1) * CHUNK) {
+            let chunks = depths.map(|depth| depth[i * CHUNK..].first_chunk().expect("a whole chunk"));
+            interleave(chunks, added, to);
         } else {
             for (w, to) in to.iter_mut().enumerate() {
                 *to = depths.map(|depth| depth[i * CHUNK + w].wrapping_add(added));
@@ -286,9 +308,6 @@ fn write_line<const WIDENED: bool>(src: &[u8], reading: &Reading, at: (usize, us
         write_numbers::<WIDENED>(strip, reading, numbers);
     }
 }
-
-/// Numbers of a line that are requantized before they are written: they stay in the fastest cache.
-const REQUANTIZED: usize = 512;
 
 #[inline(always)]
 fn write_numbers<const WIDENED: bool>(src: &[u8], reading: &Reading, numbers: &mut [u8]) {

@@ -4,6 +4,7 @@ use crate::kernel::{Kernel, Tile};
 use crate::matrix::{Encoding, Operand};
 use crate::pack::Groups;
 use crate::reading::Reading;
+use crate::span::{self, Spans};
 use std::ops::Range;
 
 /// Lines of one side, from line `first` on.
@@ -92,6 +93,7 @@ impl Kernel {
                     rhs: groups,
                     cols: self.width,
                     fresh: false,
+                    spans: Spans::Uniform(span::MAX),
                 };
                 // SAFETY: whoever has a kernel has a CPU that runs it.
                 unsafe { (self.tile)(&tile, sums) }

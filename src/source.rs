@@ -11,6 +11,8 @@ use crate::packed::{Form, Packed, Side};
 use crate::prepare::{Prepared, Room};
 use crate::range::{ElementRange, Stray};
 use crate::reading::Reading;
+use crate::span::{self, Reach};
+use std::cmp::Ordering;
 use std::ops::Range;
 
 /// One side of a product: an operand, as it lies or packed, and what is added to its elements.
@@ -184,6 +186,30 @@ impl<'a> Factor<'a> {
         Reading { requantization: self.requantization, ..Reading::plain(self.read_as(), to) }
     }
 
+    /// The same for a narrow kernel: the numbers as small as they can be.
+    fn centred(&self, to: Encoding) -> Reading {
+        let ElementRange { least, greatest } = self.range_read();
+        let shift = match to {
+            Encoding::U8 => -least,
+            Encoding::S8 => -((least + greatest + 1) >> 1),
+        };
+        Reading { shift, ..self.reading(to) }
+    }
+
+    /// What no number is outside of before it is shifted.
+    fn range_read(&self) -> ElementRange {
+        match self.requantization {
+            Some(requantization) => ElementRange { least: 0, greatest: requantization.levels.into() },
+            None => self.range(),
+        }
+    }
+
+    /// What no number that a kernel reads is outside of.
+    fn numbers(&self, reading: &Reading) -> Reach {
+        let ElementRange { least, greatest } = self.range_read();
+        Reach { least: least + reading.shift, greatest: greatest + reading.shift }
+    }
+
     /// What is added to its numbers: those that its elements were requantized to, or those that `reading` gives.
     fn line_offsets(&self, reading: &Reading) -> LineOffsets<'a> {
         let shift = match self.requantization {
@@ -222,9 +248,34 @@ enum Input<'a> {
     Otherwise(&'a Packed),
 }
 
-impl<'a> Source<'a> {
-    /// Both sides of a product. An RHS that is packed already decides what the LHS is read as, otherwise the LHS decides.
-    pub(crate) fn pair(kernel: &'static Kernel, lhs: &Factor<'a>, rhs: &Factor<'a>) -> ([Self; 2], Option<Rescale>) {
+/// Both sides of a product, and the kernel that reads them.
+pub(crate) struct Sides<'a> {
+    pub kernel: &'static Kernel,
+    /// The LHS and the RHS.
+    pub sources: [Source<'a>; 2],
+    pub rescale: Option<Rescale>,
+    /// How many groups accumulators of 16 bits may take of these numbers.
+    pub span: u8,
+}
+
+/// Shorter spans are not worth a narrow kernel.
+const LEAST_SPAN: u8 = 2;
+
+impl<'a> Sides<'a> {
+    /// For `kernel`, or its narrow one if the numbers are small, unless more is packed for the former.
+    pub(crate) fn new(kernel: &'static Kernel, lhs: &Factor<'a>, rhs: &Factor<'a>) -> Self {
+        let sides = Self::of(kernel, false, lhs, rhs);
+        let Some(narrow) = kernel.narrow else { return sides };
+        let narrow = Self::of(narrow, true, lhs, rhs);
+        match narrow.ready().cmp(&sides.ready()) {
+            Ordering::Greater => narrow,
+            Ordering::Equal if narrow.span >= LEAST_SPAN => narrow,
+            _ => sides,
+        }
+    }
+
+    /// An RHS that is packed already decides what the LHS is read as, otherwise the LHS decides.
+    fn of(kernel: &'static Kernel, is_narrow: bool, lhs: &Factor<'a>, rhs: &Factor<'a>) -> Self {
         let ready = |factor: &Factor<'a>, form| match factor.item {
             Item::Packed(packed)
                 if packed.form() == form && packed.is_for(kernel) && factor.requantization.is_none() =>
@@ -239,12 +290,18 @@ impl<'a> Source<'a> {
             _ => lhs.read_as(),
         };
         let lines = ready(lhs, Form::Lines).filter(|lines| lines.stored() == lhs_encoding);
-        let readings = [lhs.reading(lhs_encoding), rhs.reading(kernel.groups.rhs_encoding(lhs_encoding))];
+        let rhs_encoding = kernel.groups.rhs_encoding(lhs_encoding);
+        let rhs_reading = match is_narrow && panels.is_none() {
+            true => rhs.centred(rhs_encoding),
+            false => rhs.reading(rhs_encoding),
+        };
+        let readings = [lhs.reading(lhs_encoding), rhs_reading];
+        let [lhs_numbers, rhs_numbers] = [(lhs, 0), (rhs, 1)].map(|(factor, side)| factor.numbers(&readings[side]));
         let rescale = Rescale::new(&readings[0], &readings[1]);
         let offsets = [lhs.line_offsets(&readings[0]), rhs.line_offsets(&readings[1])];
         let is_added_to =
             [0, 1].map(|side| offsets[side].uniform() != Some(0) || (rescale.is_some() && readings[side].shift != 0));
-        let source = |side, factor: &Factor<'a>, ready: Option<&'a Packed>, reading, offset, is_summed| Self {
+        let source = |side, factor: &Factor<'a>, ready: Option<&'a Packed>, reading, offset, is_summed| Source {
             kernel,
             side,
             input: match (factor.item, ready) {
@@ -257,13 +314,20 @@ impl<'a> Source<'a> {
             offset,
             is_summed,
         };
-        let sides = [
+        let sources = [
             source(Side::Lhs, lhs, lines, readings[0], offsets[0], is_added_to[1]),
             source(Side::Rhs, rhs, panels, readings[1], offsets[1], is_added_to[0]),
         ];
-        (sides, rescale)
+        Self { kernel, sources, rescale, span: span::span(lhs_numbers, rhs_numbers) }
     }
 
+    /// How many of the sides are packed as the kernel reads them.
+    fn ready(&self) -> usize {
+        self.sources.iter().filter(|source| matches!(source.input, Input::Ready(_))).count()
+    }
+}
+
+impl<'a> Source<'a> {
     /// What its bytes are read as.
     pub(crate) fn encoding(&self) -> Encoding {
         self.reading.to
@@ -349,8 +413,9 @@ impl<'a> Source<'a> {
                     kernel.pack_lines(operand, reading, lines, bytes);
                 }
                 let prepared = Prepared { first, bytes, sums: &[] };
+                let all = self.lines(&prepared, 0..self.depth);
                 for (sum, line) in sums.iter_mut().zip(first..first + count) {
-                    *sum = kernel.sum_line(self.line(&prepared, line, 0..self.depth), self.encoding());
+                    *sum = kernel.sum_line(all.get(line), self.encoding());
                 }
                 Prepared { sums, ..prepared }
             }
@@ -364,18 +429,18 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// A line of the LHS over a stretch of the depth.
+    /// The lines of the LHS over a stretch of the depth.
     #[inline]
-    pub(crate) fn line<'s>(&self, from: &Prepared<'s>, line: usize, depth: Range<usize>) -> &'s [u8]
+    pub(crate) fn lines<'s>(&self, from: &Prepared<'s>, depth: Range<usize>) -> Lines<'s>
     where
         'a: 's,
     {
-        if let Some(operand) = self.in_place() {
-            return &operand.run(line)[depth];
+        if let Some(&operand) = self.in_place() {
+            return Lines::InPlace { operand, depth };
         }
-        let size = self.kernel.groups.lhs_size();
-        let end = self.kernel.pad(depth.end);
-        &from.bytes[(line - from.first) * self.kernel.pitch(self.depth)..][depth.start * size..end * size]
+        let (size, pitch) = (self.kernel.groups.lhs_size(), self.kernel.pitch(self.depth));
+        let stretch = depth.start * size..self.kernel.pad(depth.end) * size;
+        Lines::Packed { bytes: from.bytes, first: from.first, pitch, stretch }
     }
 
     /// A panel of the RHS over a stretch of the depth.
@@ -383,6 +448,22 @@ impl<'a> Source<'a> {
     pub(crate) fn panel<'s>(&self, from: &Prepared<'s>, line: usize, depth: Range<usize>) -> &'s [u8] {
         let (width, end) = (self.kernel.width, self.kernel.pad(depth.end));
         &from.bytes[(line - from.first) * self.kernel.pad(self.depth)..][depth.start * width..end * width]
+    }
+}
+
+/// The lines of an LHS over a stretch of the depth, as a kernel reads them.
+pub(crate) enum Lines<'s> {
+    InPlace { operand: Operand<'s>, depth: Range<usize> },
+    Packed { bytes: &'s [u8], first: usize, pitch: usize, stretch: Range<usize> },
+}
+
+impl<'s> Lines<'s> {
+    #[inline]
+    pub(crate) fn get(&self, line: usize) -> &'s [u8] {
+        match self {
+            Lines::InPlace { operand, depth } => &operand.run(line)[depth.clone()],
+            Lines::Packed { bytes, first, pitch, stretch } => &bytes[(line - first) * pitch..][stretch.clone()],
+        }
     }
 }
 

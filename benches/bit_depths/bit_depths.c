@@ -6,7 +6,7 @@
 //
 // DIRECTORY is where the matrices of the layer are. Prints CSV.
 
-#include "requantized.h"
+#include "library.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,19 +14,37 @@
 #include <string.h>
 
 static const struct bits bits_of_depths[] = {{7, 5}, {8, 5}, {6, 6}, {4, 4}};
-static const struct bits bits_of_layer[] = {{8, 8}, {8, 7}, {7, 8}, {7, 7}, {7, 6}, {6, 7}, {7, 5}, {5, 7}, {8, 5}, {6, 6},
-                                            {8, 4}, {5, 5}, {4, 8}, {4, 4}, {8, 2}, {3, 3}, {2, 2}, {8, 1}, {1, 1}};
-static const int depths[] = {1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 383, 510, 765, 1020, 1536, 2048, 3072, 4096};
+static const struct bits bits_of_layer[] = {{8, 8}, {8, 7}, {7, 8}, {7, 7}, {7, 6}, {6, 7}, {7, 5},
+                                            {5, 7}, {8, 5}, {6, 6}, {8, 4}, {5, 5}, {4, 8}, {4, 4},
+                                            {8, 2}, {3, 3}, {2, 2}, {8, 1}, {1, 1}};
+static const int depths[] = {1,   2,   4,   8,   16,  24,   32,   48,   64,   96,  128,
+                             192, 256, 383, 510, 765, 1020, 1536, 2048, 3072, 4096};
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
 
 enum { LINES = 96, DRAWS = 3 };
 
-static int32_t *accumulators_of(const struct problem *problem, struct bits bits, enum rule rule) {
+static int32_t *allocate_accumulators(const struct problem *problem) {
     int32_t *accumulators = malloc((size_t)problem->rows * (size_t)problem->columns * sizeof *accumulators);
     if (accumulators == NULL)
         exit(1);
-    multiply(problem, bits, rule, accumulators);
+    return accumulators;
+}
+
+// All figures are of these: the library's, and the same as those by the definition.
+static int32_t *accumulators_of(const struct problem *problem, struct bits bits, enum rule rule) {
+    int32_t *defined = allocate_accumulators(problem);
+    multiply(problem, bits, rule, defined);
+    if (rule == COMPENSATED)
+        return defined;
+    int32_t *accumulators = allocate_accumulators(problem);
+    multiply_by_library(problem, bits, rule, accumulators);
+    if (memcmp(accumulators, defined, (size_t)problem->rows * (size_t)problem->columns * sizeof *defined) != 0) {
+        fprintf(stderr, "%d x %d bits, depth %d, %s: not what the definition says\n", bits.lhs, bits.rhs,
+                problem->depth, rule_names[rule]);
+        exit(1);
+    }
+    free(defined);
     return accumulators;
 }
 

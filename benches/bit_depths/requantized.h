@@ -22,7 +22,7 @@ extern const char *const rule_names[RULES];
 // The accumulators, column after column: what goes into the stages. With 8 bits on both sides they are exact.
 void multiply(const struct problem *problem, struct bits bits, enum rule rule, int32_t *accumulators);
 
-// What one step along the depth adds to the error: always (the root of the mean square over all results), and at random.
+// What one step along the depth adds to the error: always (root mean square over all results), and at random.
 struct drift {
     double always, variance;
 };

@@ -5,7 +5,7 @@ use crate::kernel::tests::{ODD_KERNELS, noise};
 use crate::matrix::{Offset, Operand, Order, Output};
 use crate::output::{Finish, Store};
 use crate::packed::{Packed, Purpose, ResultOrder};
-use crate::reference::requantized_product;
+use crate::reference::{self, requantized_product};
 use crate::{Context, Kernel, gemm};
 use proptest::prelude::*;
 use std::sync::LazyLock;
@@ -139,6 +139,64 @@ fn every_kernel_agrees_on_every_pair_of_depths() {
             let depths = BitDepths { below, threshold: usize::MAX, always: true, ..BitDepths::new(lhs, rhs) };
             check(&Case { shape: (20, 33, 300), sides, depths, is_swapped: false, seed: 5, extreme });
         }
+    }
+}
+
+/// Numbers within ranges that the kernels are told of.
+fn check_promised(shape: (usize, usize, usize), ranges: [(Encoding, i32, i32); 2], orders: [Order; 2], seed: u64) {
+    let (rows, cols, depth) = shape;
+    let lines = [rows, cols];
+    let data = [0, 1].map(|side| {
+        let (_, least, greatest) = ranges[side];
+        let number = |b: &u8| least + i32::from(*b) % (greatest - least + 1);
+        let extreme = |b: &u8| if *b < 128 { least } else { greatest };
+        let bytes = noise(seed ^ side as u64, false, lines[side] * depth);
+        let of = |b: &u8| if seed.is_multiple_of(2) { number(b) } else { extreme(b) } as u8;
+        bytes.iter().map(of).collect::<Vec<_>>()
+    });
+    let at = |side: usize, line: usize, d: usize| match orders[side] {
+        Order::DepthContiguous => line * depth + d,
+        Order::LineContiguous => d * lines[side] + line,
+    };
+    let number = |side: usize, line, d| i64::from(ranges[side].0.decode(data[side][at(side, line, d)]));
+    let want = reference::product(shape, |i, d| number(0, i, d) - 3, |d, j| number(1, j, d) + 5);
+    for context in &*CONTEXTS {
+        let [lhs, rhs] = [(0, -3), (1, 5)].map(|(side, offset)| {
+            let (encoding, least, greatest) = ranges[side];
+            let stride = if orders[side] == Order::DepthContiguous { depth } else { lines[side] };
+            let operand = Operand::new(&data[side], (lines[side], depth), stride, orders[side], encoding);
+            Factor::new(operand, Offset::Uniform(offset)).within(least, greatest)
+        });
+        let mut got = vec![0; rows * cols];
+        let store = Store::I32(Output::new(&mut got, (rows, cols), cols));
+        gemm(context, &lhs, &rhs, &Finish::new(&[], store)).unwrap();
+        let first = (0..got.len()).find(|&i| got[i] != want[i]).map(|i| (i / cols, i % cols, got[i], want[i]));
+        assert!(first.is_none(), "{}: {first:?}: {shape:?} {ranges:?} {orders:?} {seed}", context.kernel.name);
+    }
+}
+
+fn promised() -> impl Strategy<Value = (Encoding, i32, i32)> {
+    let width = prop_oneof![0i32..=31, 0i32..=127, 0i32..=255];
+    (any::<bool>(), width, 0i32..=255).prop_map(|(is_signed, width, from)| {
+        let from = from.min(255 - width);
+        if is_signed { (Encoding::S8, from - 128, from + width - 128) } else { (Encoding::U8, from, from + width) }
+    })
+}
+
+fn order() -> impl Strategy<Value = Order> {
+    prop_oneof![Just(Order::DepthContiguous), Just(Order::LineContiguous)]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn every_kernel_agrees_on_numbers_within_promised_ranges(
+        shape in (1usize..40, 1usize..40, 0usize..300),
+        ranges in [promised(), promised()],
+        orders in [order(), order()],
+        seed in any::<u64>(),
+    ) {
+        check_promised(shape, ranges, orders, seed);
     }
 }
 

@@ -1,10 +1,13 @@
 //! AVX2: numbers of 16 bits, multiplied in pairs, because `vpmaddubsw` on bytes would saturate.
 
-use super::shuffle_pairs;
 use super::vector256::{Vector, spread, store, zero};
+use super::{avx2_narrow, shuffle_pairs};
 use std::arch::x86_64::*;
 
-kernel! { name: "avx2", features: ["avx2"], groups: Pairs, rows: 6, width: 16, tile: tile, shuffle: shuffle_pairs }
+kernel! {
+    name: "avx2", features: ["avx2"], groups: Pairs, rows: 6, width: 16, tile: tile, shuffle: shuffle_pairs,
+    narrow: &avx2_narrow::KERNEL,
+}
 
 // 6 × 16 accumulators: 12 registers, 2 for the panel, 1 for a line.
 vector_tile! {

@@ -1,12 +1,12 @@
 //! AVX-512BW without VNNI: as AVX2, on 512 bits.
 
-use super::shuffle_pairs;
 use super::vector512::{Vector, spread, store, zero};
+use super::{avx512bw_narrow, shuffle_pairs};
 use std::arch::x86_64::*;
 
 kernel! {
     name: "avx512bw", features: ["avx512f", "avx512bw", "avx512vl"],
-    groups: Pairs, rows: 6, width: 64, tile: tile, shuffle: shuffle_pairs,
+    groups: Pairs, rows: 6, width: 64, tile: tile, shuffle: shuffle_pairs, narrow: &avx512bw_narrow::KERNEL,
 }
 
 // 6 × 64 accumulators: 24 registers, 4 for the panel, 1 for a line.

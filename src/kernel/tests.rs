@@ -50,9 +50,14 @@ mod odd {
 pub(crate) static ODD_KERNELS: [&Kernel; 3] =
     [&odd::pairs_3x5::KERNEL, &odd::quads_2x7::KERNEL, &odd::quads_5x24::KERNEL];
 
+/// The narrow kernels that this CPU runs.
+pub(crate) fn narrow() -> impl Iterator<Item = &'static Kernel> {
+    Kernel::available().filter_map(|kernel| kernel.narrow)
+}
+
 /// All that this CPU runs, with 1 and with 3 threads.
 static CONTEXTS: LazyLock<Vec<Context>> = LazyLock::new(|| {
-    let kernels = Kernel::available().chain(ODD_KERNELS);
+    let kernels = Kernel::available().chain(narrow()).chain(ODD_KERNELS);
     kernels.flat_map(|kernel| [1, 3].map(|threads| Context::new(kernel, threads))).collect()
 });
 

@@ -2,6 +2,7 @@
 
 use super::Region;
 use crate::fixed_point::Fraction;
+use crate::kernel::MAX_ROWS;
 use crate::reading::Reading;
 
 /// How the four terms of Σ (l + a)(r + b) = Σ l·r + b · Σ l + a · Σ r + depth · a · b are scaled, where l and r were
@@ -41,28 +42,53 @@ impl Rescale {
     pub(super) fn apply<const W: usize>(&self, region: &Region, acc: &mut [[i32; W]]) {
         let depth = region.depth as i32;
         let (row_shift, col_shift) = (self.row_shift, self.col_shift);
-        let stored_cols: [i32; W] = region.col_sums.first_chunk().copied().unwrap_or([0; W]);
-        let mut cols = stored_cols;
-        cols.iter_mut().for_each(|sum| *sum = sum.wrapping_sub(depth.wrapping_mul(col_shift)));
-        let mut offsets = [0; W];
-        offsets.iter_mut().zip(region.cols.clone()).for_each(|(b, col)| *b = region.col_offsets.of(col));
-        let constant = depth.wrapping_mul(row_shift).wrapping_mul(col_shift);
-        for (i, (acc, row)) in acc.iter_mut().zip(region.rows.clone()).enumerate() {
-            let stored_row = region.row_sums.get(i).copied().unwrap_or(0);
-            let sum = stored_row.wrapping_sub(depth.wrapping_mul(row_shift));
-            let a = region.row_offsets.of(row);
-            // Σ l·r as it would be had nothing been added to l and r.
-            let unshifted = constant.wrapping_sub(stored_row.wrapping_mul(col_shift));
-            for (x, col) in acc.iter_mut().zip(&stored_cols) {
-                let product = x.wrapping_add(unshifted).wrapping_sub(col.wrapping_mul(row_shift));
-                *x = self.products.of(product);
+        let (mut row_sums, mut row_offsets) = ([0; MAX_ROWS], [0; MAX_ROWS]);
+        row_sums.iter_mut().zip(region.row_sums).for_each(|(to, sum)| *to = *sum);
+        row_offsets.iter_mut().zip(region.rows.clone()).for_each(|(a, row)| *a = region.row_offsets.of(row));
+        let (mut col_sums, mut col_offsets) = ([0; W], [0; W]);
+        col_sums.iter_mut().zip(region.col_sums).for_each(|(to, sum)| *to = *sum);
+        col_offsets.iter_mut().zip(region.cols.clone()).for_each(|(b, col)| *b = region.col_offsets.of(col));
+
+        // Σ l·r as it would be had nothing been added to l and r, and so the sums.
+        let (mut row_terms, mut col_terms) = ([0; MAX_ROWS], [0; W]);
+        for (term, sum) in row_terms.iter_mut().zip(&mut row_sums) {
+            let unshifted = sum.wrapping_sub(depth.wrapping_mul(row_shift));
+            *term = unshifted.wrapping_mul(col_shift);
+            *sum = unshifted;
+        }
+        for (term, sum) in col_terms.iter_mut().zip(&mut col_sums) {
+            *term = sum.wrapping_mul(row_shift);
+            *sum = sum.wrapping_sub(depth.wrapping_mul(col_shift));
+        }
+        for (acc, row_term) in acc.iter_mut().zip(&row_terms) {
+            for (x, col_term) in acc.iter_mut().zip(&col_terms) {
+                *x = self.products.of(x.wrapping_sub(*row_term).wrapping_sub(*col_term));
             }
-            for (x, b) in acc.iter_mut().zip(&offsets) {
-                let row_term = self.row_sums.of(sum.wrapping_mul(*b));
-                *x = x.wrapping_add(row_term).wrapping_add(a.wrapping_mul(*b).wrapping_mul(depth));
+        }
+
+        if let (Some(a), Some(b)) = (region.row_offsets.uniform(), region.col_offsets.uniform()) {
+            let constant = a.wrapping_mul(b).wrapping_mul(depth);
+            for (term, sum) in row_terms.iter_mut().zip(&row_sums) {
+                *term = self.row_sums.of(sum.wrapping_mul(b)).wrapping_add(constant);
             }
-            for (x, col) in acc.iter_mut().zip(&cols) {
-                *x = x.wrapping_add(self.col_sums.of(col.wrapping_mul(a)));
+            for (term, sum) in col_terms.iter_mut().zip(&col_sums) {
+                *term = self.col_sums.of(sum.wrapping_mul(a));
+            }
+            for (acc, row_term) in acc.iter_mut().zip(&row_terms) {
+                for (x, col_term) in acc.iter_mut().zip(&col_terms) {
+                    *x = x.wrapping_add(*row_term).wrapping_add(*col_term);
+                }
+            }
+            return;
+        }
+        for ((acc, row_sum), a) in acc.iter_mut().zip(&row_sums).zip(&row_offsets) {
+            for ((x, col_sum), b) in acc.iter_mut().zip(&col_sums).zip(&col_offsets) {
+                let terms = [
+                    self.row_sums.of(row_sum.wrapping_mul(*b)),
+                    self.col_sums.of(col_sum.wrapping_mul(*a)),
+                    a.wrapping_mul(*b).wrapping_mul(depth),
+                ];
+                *x = terms.into_iter().fold(*x, i32::wrapping_add);
             }
         }
     }

@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::kernel::Tile;
-use crate::kernel::tests::{ODD_KERNELS, noise};
+use crate::kernel::tests::{ODD_KERNELS, narrow, noise};
 use crate::matrix::Order;
 use crate::reference;
+use crate::span::Spans;
 use proptest::prelude::*;
 use std::ptr::NonNull;
 
@@ -12,7 +13,7 @@ mod damage;
 
 /// All kernels that this CPU runs, and some of awkward shapes.
 fn kernels() -> impl Iterator<Item = &'static Kernel> {
-    Kernel::available().chain(ODD_KERNELS)
+    Kernel::available().chain(narrow()).chain(ODD_KERNELS)
 }
 
 /// An operand and how it is packed.
@@ -240,7 +241,8 @@ proptest! {
                 for (panel, acc) in panels.zip(found[row * cols..].chunks_exact_mut(kernel.width)) {
                     let line = &lines.prepared().bytes[row * pitch..][..used];
                     let lhs_encoding = lines.stored();
-                    let tile = Tile { lhs: &[line], lhs_encoding, rhs: panel, cols: kernel.width, fresh: true };
+                    let (lhs, spans) = (&[line], Spans::Uniform(0));
+                    let tile = Tile { lhs, lhs_encoding, rhs: panel, cols: kernel.width, fresh: true, spans };
                     // SAFETY: whoever has a kernel has a CPU that runs it.
                     unsafe { (kernel.tile)(&tile, acc) }
                 }
