@@ -232,7 +232,8 @@
 
 /**
  * Flag of a product: fail with QGEMM_STATUS_OVERFLOW where a sum could leave 32 bits, instead of wrapping around. Judged
- * before anything is computed, by the depth, the types, the offsets and, where an operand is packed, its values.
+ * before anything is computed, by the depth, the types or the ranges that were promised, the offsets and, where an
+ * operand is packed, its values.
  */
 #define QGEMM_CHECK_OVERFLOW 1
 
@@ -434,8 +435,8 @@ typedef struct qgemm_operand {
     /**
      * What no element is less than, if the caller promises that. If it and greatest are 0, nothing is promised.
      *
-     * Products count on what is promised, and some become faster by it. Where an element breaks the promise, results may
-     * be wrong, but nothing worse happens; QGEMM_CHECK_RANGE makes it an error. Of a packed operand the range is known:
+     * Products may count on what is promised, to be faster. Where an element breaks the promise, results may then be
+     * wrong, but nothing worse happens; QGEMM_CHECK_RANGE makes it an error. Of a packed operand the range is known:
      * qgemm_pack() looks at the elements, and ignores the promise.
      */
     int32_t least;
@@ -687,7 +688,7 @@ typedef struct qgemm_stage {
  * elements differ: hence the threshold. Below it, with the default rounding, the sums are those of gemmlowp before 2017,
  * bit for bit; from there on gemmlowp's own depended on how it cut the matrices. The accuracy is measured by what lies in
  * benches/bit_depths: on a layer of GoogLeNet scaled down to u8 with L7R5, results are off by 1 in the median, and by no
- * more than 9.
+ * more than 8.
  *
  * What r is depends on the side, the row or column and the depth alone, so that the bytes of the result do not depend
  * on kernel, threads, storage orders, or whether an operand is packed. A packed operand is unpacked first, block by
