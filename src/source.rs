@@ -317,9 +317,8 @@ impl<'a> Sides<'a> {
             _ => lhs.read_as(),
         };
         // Beside an RHS with segments their sums are needed, but those of whole lines are packed.
-        let lines = ready(lhs, Form::Lines).filter(|lines| {
-            lines.stored() == lhs_encoding && lines.line().is_plain() && rhs.segment().is_none()
-        });
+        let lines = ready(lhs, Form::Lines)
+            .filter(|lines| lines.stored() == lhs_encoding && lines.line().is_plain() && rhs.segment().is_none());
         let rhs_encoding = kernel.groups.rhs_encoding(lhs_encoding);
         let rhs_reading = match panels {
             Some(panels) => Reading { to: rhs_encoding, ..panels.reading() },
