@@ -11,7 +11,6 @@ use crate::prepare::{Prepared, Room};
 use crate::scratch::Scratch;
 use crate::segment::{Edge, Segment};
 use crate::source::{Factor, Sides, Source, Space};
-use crate::span::Spans;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -285,6 +284,7 @@ impl Stripe<'_> {
         let slices = blocks.depth.pieces;
         let depth = blocks.depth.piece(slice);
         let panel = rhs.panel(self.rhs, self.cols.start, depth.clone(), widened);
+        let spans = rhs.spans(self.cols.start, depth.clone(), self.product.span);
         // Without depth the sums are 0, as are the bits of floats.
         let scaled = scaled.filter(|_| !depth.is_empty());
         if scaled.is_some() {
@@ -308,7 +308,7 @@ impl Stripe<'_> {
                 rhs: panel,
                 cols: self.cols.len(),
                 fresh: slice == 0 || scaled.is_some(),
-                spans: Spans::Uniform(self.product.span),
+                spans,
             };
             let resting = if slices == 1 { 0 } else { i * kernel.tile_len() };
             let acc = &mut acc[resting..][..kernel.tile_len()];

@@ -98,6 +98,11 @@ impl Kernel {
         *CHOSEN
     }
 
+    /// Whether it is the narrow kernel of another.
+    pub(crate) fn is_narrow(&self) -> bool {
+        Self::all().filter_map(|kernel| kernel.narrow).any(|narrow| std::ptr::eq(narrow, self))
+    }
+
     /// Packs a whole RHS into panels, as a product with an LHS of this encoding would: for benches.
     #[doc(hidden)]
     pub fn pack_whole(&self, rhs: &Operand, lhs: Encoding, panels: &mut Vec<u8>) {

@@ -33,6 +33,7 @@ mod layout;
 mod line;
 mod memory;
 mod portable;
+mod proof;
 mod purpose;
 mod segments;
 #[cfg(test)]
@@ -77,13 +78,16 @@ impl Packed {
     /// # Errors
     /// [`Error::TooLarge`].
     pub(crate) fn size(kernel: &'static Kernel, shape: (usize, usize), packing: &Packing) -> Result<usize, Error> {
-        // No size depends on the encoding.
-        let kernel = kernel.packer(packing.bits);
-        let (_, sections) = Label::of(shape, Encoding::U8, packing).place(kernel).ok_or(TOO_LARGE)?;
-        Ok(sections.end())
+        // No size depends on the encoding. Which of the kernels it is packed for may depend on the elements.
+        let label = Label::of(shape, Encoding::U8, packing);
+        let sizes = kernel.packers(packing.bits).map(|kernel| {
+            let label = Label { spans: label.may_have_spans(kernel), ..label };
+            label.place(kernel).map(|(_, sections)| sections.end())
+        });
+        sizes.max_by_key(|size| size.map_or(usize::MAX, |size| size)).flatten().ok_or(TOO_LARGE)
     }
 
-    /// Packs `operand` for `kernel`, or for its narrow one if the numbers have few bits, into `memory` if it is given.
+    /// Packs `operand` for `kernel`, or for its narrow one if the numbers are small, into `memory` if it is given.
     ///
     /// # Errors
     /// [`Error::TooLarge`], [`Error::Element`] or [`Error::OutOfMemory`], and then `memory` is untouched.
@@ -97,10 +101,18 @@ impl Packed {
         packing: &Packing,
         memory: Option<Lent>,
     ) -> Result<Self, Error> {
-        let kernel = kernel.packer(packing.bits);
-        let label = Label::of((operand.lines, operand.depth), operand.encoding, packing);
-        let (layout, sections) = label.place(kernel).ok_or(TOO_LARGE)?;
+        Self::size(kernel, (operand.lines, operand.depth), packing)?;
         packing.bits.check(operand, packing.purpose.side)?;
+        let range = ElementRange::of(operand);
+        let mut label = Label::of((operand.lines, operand.depth), operand.encoding, packing);
+        let (mut packer, mut spans) = (kernel.packers(packing.bits).next().expect("every kernel packs"), None);
+        if let Some(narrow) = kernel.narrow.filter(|narrow| label.may_have_spans(narrow)) {
+            spans = proof::spans(narrow, operand, &label, &label.reading(narrow, label.stored(narrow), range))?;
+            packer = if spans.is_some() { narrow } else { packer };
+        }
+        let kernel = packer;
+        label.spans = spans.is_some();
+        let (layout, sections) = label.place(kernel).ok_or(TOO_LARGE)?;
         // For a piece of a panel before it becomes planes.
         let mut room = Buffer::empty();
         if label.line.bits.are_few() {
@@ -115,9 +127,8 @@ impl Packed {
             None => Memory::own(sections.end())?,
         };
         let (stored, bound) = (label.stored(kernel), bound::of(operand, label.line, packing));
-        let range = ElementRange::of(operand);
         let mut packed = Self { memory, kernel, label, layout, sections, stored, bound, range };
-        packed.fill(operand, packing, room.as_mut_slice());
+        packed.fill(operand, packing, &spans.unwrap_or_default(), room.as_mut_slice());
         Ok(packed)
     }
 
@@ -132,12 +143,12 @@ impl Packed {
         let Content::Packed { layout, stored, bound, range } = kind else {
             return portable::load(&label, checksum, content, kernel);
         };
-        let kernel = kernel.packer(label.line.bits);
-        if Layout::of(kernel, layout.form, label.line) != Some(layout) {
-            let why = Foreign::Layout { theirs: layout, line: label.line, kernel: kernel.name };
-            return Err(Error::PackedLayout { why });
-        }
-        if layout.form != label.purpose.form() || stored != label.stored(kernel) {
+        let mut packers = kernel.packers(label.line.bits);
+        let reader = packers.find(|packer| Layout::of(packer, layout.form, label.line) == Some(layout));
+        let foreign = Foreign::Layout { theirs: layout, line: label.line, kernel: kernel.name };
+        let kernel = reader.ok_or(Error::PackedLayout { why: foreign })?;
+        let has_spans = label.spans && (layout.form != Form::Panels || !label.line.is_plain());
+        if layout.form != label.purpose.form() || stored != label.stored(kernel) || has_spans {
             return Err(damaged("the header makes no sense"));
         }
         let sections = Sections::new(&layout, &label);
@@ -233,7 +244,7 @@ impl Packed {
 
     /// How its numbers became those that are stored.
     pub(crate) fn reading(&self) -> Reading {
-        Reading { shift: self.label.shift(self.stored), ..Reading::plain(self.encoding(), self.stored) }
+        self.label.reading(self.kernel, self.stored, self.range)
     }
 
     /// The planes in which its numbers lie, if they do.
@@ -250,6 +261,11 @@ impl Packed {
     /// All lines with their sums, for kernels that [`Packed::is_for`] admits.
     pub(crate) fn prepared(&self) -> Prepared<'_> {
         Prepared { first: 0, bytes: self.bytes(), sums: ints(&self.blob()[self.sections.sums.clone()]), originals: &[] }
+    }
+
+    /// How many groups sums of 16 bits hold: for each panel those of its stretches. None if it is not known.
+    pub(crate) fn spans(&self) -> Option<&[u8]> {
+        self.label.spans.then(|| &self.blob()[self.sections.spans.clone()])
     }
 
     fn bytes(&self) -> &[u8] {

@@ -13,7 +13,7 @@ use crate::prepare::{Prepared, Room};
 use crate::range::{ElementRange, Stray};
 use crate::reading::Reading;
 use crate::segment::{Edge, sum_part};
-use crate::span::{self, Reach};
+use crate::span::{self, Reach, Spans};
 use std::cmp::Ordering;
 use std::ops::Range;
 
@@ -260,6 +260,8 @@ pub(crate) struct Source<'a> {
     /// How many numbers a segment has, if either side has any.
     segment: Option<usize>,
     reading: Reading,
+    /// For each panel how many groups of its stretches sums of 16 bits hold, if that is known.
+    spans: Option<&'a [u8]>,
     pub offset: LineOffsets<'a>,
     /// Whether the sums of this side's lines are needed, because something is added to the other side's elements.
     is_summed: bool,
@@ -287,15 +289,19 @@ pub(crate) struct Sides<'a> {
 /// Shorter spans are not worth a narrow kernel.
 const LEAST_SPAN: u8 = 2;
 
+/// With such a span for all numbers, those of single stretches are not worth looking at.
+const FAR: u8 = 8;
+
 impl<'a> Sides<'a> {
-    /// For `kernel`, or its narrow one if the numbers are small, unless more is packed for the former.
+    /// For `kernel`, or its narrow one if the numbers are small, as they are known to be in weights that are packed for that,
+    /// unless more is packed for the former.
     pub(crate) fn new(kernel: &'static Kernel, lhs: &Factor<'a>, rhs: &Factor<'a>) -> Self {
         let sides = Self::of(kernel, false, lhs, rhs);
         let Some(narrow) = kernel.narrow else { return sides };
         let narrow = Self::of(narrow, true, lhs, rhs);
         match narrow.ready().cmp(&sides.ready()) {
             Ordering::Greater => narrow,
-            Ordering::Equal if narrow.span >= LEAST_SPAN => narrow,
+            Ordering::Equal if narrow.span >= LEAST_SPAN || narrow.sources[1].spans.is_some() => narrow,
             _ => sides,
         }
     }
@@ -356,6 +362,7 @@ impl<'a> Sides<'a> {
             segments: segments[if side == Side::Lhs { 0 } else { 1 }],
             segment,
             reading,
+            spans: ready.and_then(Packed::spans),
             offset,
             is_summed,
         };
@@ -593,6 +600,18 @@ impl<'a> Source<'a> {
         let Some(planes) = &self.planes else { return bytes };
         kernel.expand(planes, bytes, &mut room[..len]);
         &room[..len]
+    }
+
+    /// How many groups of a panel sums of 16 bits hold over a stretch of the depth, if `span` of any.
+    pub(crate) fn spans(&self, line: usize, depth: Range<usize>, span: u8) -> Spans<'a> {
+        match self.spans {
+            Some(spans) if span < FAR => {
+                let per_panel = self.line.depth.div_ceil(span::DEPTHS);
+                let panel = &spans[line / self.kernel.width * per_panel..][..per_panel];
+                Spans::PerStretch(&panel[depth.start / span::DEPTHS..depth.end.div_ceil(span::DEPTHS)])
+            }
+            _ => Spans::Uniform(span),
+        }
     }
 
     /// What there is to know of lines of the LHS in a segment.

@@ -10,8 +10,9 @@ use crate::matrix::Encoding;
 /// The longest span, in groups.
 pub(crate) const MAX: u8 = 16;
 
-/// Groups of depth that share a span.
+/// Groups of depth that share a span, and how many depths these are.
 pub(crate) const STRETCH: usize = MAX as usize;
+pub(crate) const DEPTHS: usize = STRETCH * 4;
 
 /// How many groups an accumulator of 16 bits may take: 1, 2, 4, 8 or 16; or 0 if not even two products fit. Windows of so
 /// many groups begin with each stretch.

@@ -11,9 +11,11 @@ use crate::range::{ElementRange, Stray};
 pub struct Bits(u8);
 
 impl Kernel {
-    /// The kernel that reads numbers of so many bits.
-    pub(super) fn packer(&'static self, bits: Bits) -> &'static Self {
-        if bits.are_few() { self.narrow.unwrap_or(self) } else { self }
+    /// The kernels that read numbers of so many bits in products of this one: 8 bits it reads itself, or its narrow one,
+    /// fewer only that, if there is one.
+    pub(super) fn packers(&'static self, bits: Bits) -> impl Iterator<Item = &'static Self> {
+        let exact = (!bits.are_few() || self.narrow.is_none()).then_some(self);
+        exact.into_iter().chain(self.narrow)
     }
 }
 

@@ -9,15 +9,15 @@ use crate::matrix::{Offset, Operand};
 use std::ops::Range;
 
 impl Packed {
-    /// Packs into its memory. In `room` there is as much as one step of packing numbers of few bits takes.
-    pub(super) fn fill(&mut self, operand: &Operand, packing: &Packing, room: &mut [u8]) {
+    /// Packs into its memory. `proven` are the spans, if they are known. In `room` there is as much as one step of packing numbers of few bits takes.
+    pub(super) fn fill(&mut self, operand: &Operand, packing: &Packing, proven: &[u8], room: &mut [u8]) {
         let mut memory = std::mem::replace(&mut self.memory, Memory::Own(Buffer::empty()));
-        let Sections { sums, offsets, scales, zero_points, bytes } = self.sections.clone();
+        let Sections { sums, offsets, scales, zero_points, spans, bytes } = self.sections.clone();
         let (head, content) = memory.as_mut_slice().split_at_mut(header::LEN);
         let within = |section: Range<usize>| section.start - header::LEN..section.end - header::LEN;
         content[..bytes.start - header::LEN].fill(0);
-        let sections = content.get_disjoint_mut([sums, offsets, scales, zero_points, bytes].map(within));
-        let [sums, offsets, scales, zero_points, bytes] = sections.expect("sections are apart");
+        let sections = content.get_disjoint_mut([sums, offsets, scales, zero_points, spans, bytes].map(within));
+        let [sums, offsets, scales, zero_points, spans, bytes] = sections.expect("sections are apart");
         if let Offset::PerLine(declared) = packing.offset {
             ints_mut(offsets).copy_from_slice(&declared[..operand.lines]);
         }
@@ -25,6 +25,7 @@ impl Packed {
             self.place(segments.scales.iter().map(|scale| scale.to_bits() as i32), ints_mut(scales));
             self.place(segments.zero_points.unwrap_or_default().iter().copied(), ints_mut(zero_points));
         }
+        spans.copy_from_slice(proven);
         self.fill_lines(operand, bytes, ints_mut(sums), room);
         let checksum = crc32fast::hash(content);
         let (layout, stored, bound, range) = (self.layout, self.stored, self.bound, self.range);

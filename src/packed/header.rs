@@ -23,7 +23,8 @@
 //! |  65 |     1 | the greatest of its type, less the greatest element; in portable form 0     |
 //! |  66 |     1 | bits of a number: 1 to 8                                                    |
 //! |  67 |     1 | zero points: 0 none, 1 one for each segment of each line                    |
-//! |  68 |     4 | 0                                                                           |
+//! |  68 |     1 | spans: 0 none, 1 one for each 64 depths of each panel                       |
+//! |  69 |     3 | 0                                                                           |
 //! |  72 |     8 | numbers in a segment, the last of which may have fewer; 0 if there are none |
 //! |  80 |    40 | 0                                                                           |
 //! | 120 |     4 | CRC-32 (of IEEE 802.3) of all that follows the header                       |
@@ -36,14 +37,18 @@
 //! 2. the offsets that were declared, as i32, if there is one for each line;
 //! 3. the scales of the segments, as f32, in the order of the sums;
 //! 4. the zero points of the segments, as i32, in the order of the sums, if they have any;
-//! 5. the lines. As lines: the numbers of each in order, bytes for groups of 4, i16 for groups of 2, then zeros. As panels:
+//! 5. the spans, a byte for each 64 depths of each panel, if there are any: how many groups of numbers, 1, 2, 4, 8 or 16, sums
+//!    of 16 bits hold, whatever bytes of the other operand's type they are multiplied by; 0 if not even one;
+//! 6. the lines. As lines: the numbers of each in order, bytes for groups of 4, i16 for groups of 2, then zeros. As panels:
 //!    for each panel, for each group of depths, for each line of the panel, the bytes of the group. What is not there is 0.
 //!    In panels with segments, each segment is filled up to a multiple of 8 depths.
 //!
 //! Numbers of fewer than 8 bits lie in planes of bits (see planes.rs), as lines 512 numbers together, in panels 64 depths of
 //! a segment, or what is left of it, filled up to a multiple of 8. The code of the least number is 0, and as stored it is
 //! the number 0; but -64 if numbers have 7 bits and are stored as s8. What is not there is in panels the number 0, in lines
-//! the code 0.
+//! the code 0. To numbers of 8 bits something is added before they are stored. In panels with groups of 4 that are stored as
+//! s8 it is minus the zero point that the declared offset (if it is one for all, else 0) tells, but so much more or less that
+//! all elements fit; stored as u8, what makes the least element 0. Otherwise it is 128 or -128 if the types differ, or nothing.
 //!
 //! What follows in portable form, without gaps: the offsets; the scales, for each line those of all its segments; the zero
 //! points likewise; the lines in order, as they were. If the depth is 0 a line has one byte, which is 0. Of numbers of fewer
@@ -102,7 +107,8 @@ impl Content {
 
 impl Header {
     pub(super) fn to_bytes(self) -> [u8; LEN] {
-        let Label { lines, line: Line { depth, bits, segment }, encoding, purpose, declared, zero_points } = self.label;
+        let Label { lines, line: Line { depth, bits, segment }, encoding, purpose, declared, zero_points, spans } =
+            self.label;
         let all = ElementRange::all(encoding);
         let (group, width, pitch, stored, bound, range) = match self.content {
             Content::Packed { layout, stored, bound, range } => {
@@ -127,7 +133,7 @@ impl Header {
             fields.put(number.to_le_bytes());
         }
         fields.put([range.least - all.least, all.greatest - range.greatest].map(|distance| distance as u8));
-        fields.put([bits.get() as u8, zero_points.into(), 0, 0, 0, 0]);
+        fields.put([bits.get() as u8, zero_points.into(), spans.into(), 0, 0, 0]);
         fields.put((segment as u64).to_le_bytes());
         fields.put([0; RESERVED]);
         fields.put(self.checksum.to_le_bytes());
@@ -201,7 +207,7 @@ impl Reader<'_> {
         let (lines, depth, pitch) = (self.size()?, self.size()?, self.size()?);
         let bound = u64::from_le_bytes(self.take());
         let distances = self.take::<2>().map(i32::from);
-        let [bits, zero_points, ..]: [u8; 6] = self.take();
+        let [bits, zero_points, spans, ..]: [u8; 6] = self.take();
         let segment = self.size()?;
         let _: [u8; RESERVED] = self.take();
         let checksum = u32::from_le_bytes(self.take());
@@ -228,7 +234,8 @@ impl Reader<'_> {
         if segment > depth.max(1) || zero_points && segment == 0 {
             return None;
         }
-        let label = Label { lines, line, encoding, purpose, declared, zero_points };
+        let spans = value(&[Some(false), Some(true)], spans)?;
+        let label = Label { lines, line, encoding, purpose, declared, zero_points, spans };
         Some(Header { label, content, checksum })
     }
 }

@@ -4,6 +4,9 @@ use super::layout::{Layout, Sections};
 use super::{Form, Line, Packing, Purpose};
 use crate::kernel::Kernel;
 use crate::matrix::{Encoding, Offset};
+use crate::pack::Groups;
+use crate::range::ElementRange;
+use crate::reading::Reading;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Label {
@@ -14,6 +17,8 @@ pub(super) struct Label {
     pub declared: Declared,
     /// Whether segments have zero points.
     pub zero_points: bool,
+    /// Whether it is known how many groups sums of 16 bits hold.
+    pub spans: bool,
 }
 
 /// The offset for which the bound was computed. Those of single lines lie elsewhere.
@@ -47,7 +52,7 @@ impl Label {
         let segment = segments.map_or(0, |segments| segments.size.clamp(1, depth.max(1)));
         let zero_points = segments.is_some_and(|segments| segments.zero_points.is_some());
         let line = Line { depth, bits, segment };
-        Self { lines, line, encoding, purpose, declared: Declared::of(offset), zero_points }
+        Self { lines, line, encoding, purpose, declared: Declared::of(offset), zero_points, spans: false }
     }
 
     /// How many offsets go with the lines.
@@ -73,12 +78,33 @@ impl Label {
         if self.line.bits.get() == 7 && stored == Encoding::S8 { 64 } else { 0 }
     }
 
-    /// What reading the numbers as `stored` adds to them.
-    pub(super) fn shift(&self, stored: Encoding) -> i32 {
-        match self.line.bits.are_few() {
-            true => self.line.bits.least(self.encoding) - i32::from(self.zero(stored)),
-            false => self.encoding.shift_to(stored),
+    /// What is added to the numbers, which are within `range`, when `kernel` stores them as `stored`.
+    pub(super) fn shift(&self, kernel: &Kernel, stored: Encoding, range: ElementRange) -> i32 {
+        if self.line.bits.are_few() {
+            return self.line.bits.least(self.encoding) - i32::from(self.zero(stored));
         }
+        match (self.purpose.form(), kernel.groups, stored) {
+            (Form::Panels, Groups::Quads, Encoding::U8) => -range.least,
+            // The declared zero point becomes 0, as near as there is room: most weights are near to it.
+            (Form::Panels, Groups::Quads, Encoding::S8) => {
+                let zero_point = match self.declared {
+                    Declared::Uniform(offset) => offset.saturating_neg(),
+                    Declared::PerLine => 0,
+                };
+                -zero_point.clamp(range.greatest - 127, range.least + 128)
+            }
+            _ => self.encoding.shift_to(stored),
+        }
+    }
+
+    /// How the numbers, which are within `range`, become those that `kernel` stores.
+    pub(super) fn reading(&self, kernel: &Kernel, stored: Encoding, range: ElementRange) -> Reading {
+        Reading { shift: self.shift(kernel, stored, range), ..Reading::plain(self.encoding, stored) }
+    }
+
+    /// Whether the values may prove that sums of 16 bits hold them in a product by `kernel`.
+    pub(super) fn may_have_spans(&self, kernel: &Kernel) -> bool {
+        kernel.is_narrow() && self.purpose.form() == Form::Panels && self.line.is_plain()
     }
 
     /// Where `kernel` has everything lie.

@@ -6,6 +6,7 @@ use crate::buffer::ALIGN;
 use crate::kernel::Kernel;
 use crate::pack::Groups;
 use crate::planes::Planes;
+use crate::span;
 use std::fmt;
 use std::ops::Range;
 
@@ -68,8 +69,9 @@ impl Layout {
 
     /// The names of the kernels that have such lines lie so.
     fn readers(&self, line: Line) -> impl Iterator<Item = &'static str> {
-        let is_reader =
-            move |kernel: &&'static Kernel| Layout::of(kernel.packer(line.bits), self.form, line) == Some(*self);
+        let is_reader = move |kernel: &&'static Kernel| {
+            kernel.packers(line.bits).any(|kernel| Layout::of(kernel, self.form, line) == Some(*self))
+        };
         Kernel::all().filter(is_reader).map(|kernel| kernel.name)
     }
 }
@@ -85,6 +87,8 @@ pub(super) struct Sections {
     pub scales: Range<usize>,
     /// An i32 for each segment of each line, if they have zero points.
     pub zero_points: Range<usize>,
+    /// A byte for each stretch of each panel, if spans are known.
+    pub spans: Range<usize>,
     /// The lines themselves.
     pub bytes: Range<usize>,
 }
@@ -100,8 +104,10 @@ impl Sections {
         let offsets = words(sums.end, label.offsets())?;
         let scales = words(offsets.end, if label.line.segment > 0 { segments } else { 0 })?;
         let zero_points = words(scales.end, if label.zero_points { segments } else { 0 })?;
-        let bytes = section(zero_points.end, padded.checked_mul(layout.pitch)?)?;
-        isize::try_from(bytes.end).is_ok().then_some(Self { sums, offsets, scales, zero_points, bytes })
+        let stretches = if label.spans { label.line.depth.div_ceil(span::DEPTHS) } else { 0 };
+        let spans = section(zero_points.end, (padded / layout.width).checked_mul(stretches)?)?;
+        let bytes = section(spans.end, padded.checked_mul(layout.pitch)?)?;
+        isize::try_from(bytes.end).is_ok().then_some(Self { sums, offsets, scales, zero_points, spans, bytes })
     }
 
     /// Where the last one ends.

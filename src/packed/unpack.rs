@@ -40,9 +40,9 @@ impl Packed {
             }
             line = next;
         }
-        let flip = self.stored.flip_to(self.label.encoding);
-        if flip != 0 && !self.label.line.bits.are_few() {
-            to.iter_mut().for_each(|b| *b ^= flip);
+        let added = self.reading().added();
+        if added != 0 && !self.label.line.bits.are_few() {
+            to.iter_mut().for_each(|b| *b = b.wrapping_sub(added));
         }
     }
 

@@ -1,0 +1,53 @@
+//! Whether weights of 8 bits are small enough for sums of 16 bits: a proof by their values, stretch by stretch.
+//!
+//! A narrow kernel multiplies any numbers exactly, but pays where two of their products may not fit 16 bits. So an operand
+//! is packed for it if that is faster as a whole.
+
+use super::Label;
+use crate::buffer::Buffer;
+use crate::error::Error;
+use crate::kernel::Kernel;
+use crate::matrix::Operand;
+use crate::range::ElementRange;
+use crate::reading::Reading;
+use crate::span::{self, Reach};
+
+/// What a stretch with a span of 0 or 1, 2, 4, 8 or 16 groups costs a narrow kernel, as measured with AVX2: percent of what
+/// it costs the exact one.
+const COSTS: [usize; 5] = [135, 76, 67, 61, 58];
+
+/// A narrow kernel is chosen if all stretches together cost it no more than so many percent.
+const WORTH: usize = 95;
+
+/// For each panel of `narrow` the spans of its stretches, if it is worth packing for. `reading` is what it would be packed
+/// by.
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+pub(super) fn spans(
+    narrow: &Kernel,
+    operand: &Operand,
+    label: &Label,
+    reading: &Reading,
+) -> Result<Option<Vec<u8>>, Error> {
+    let per_panel = operand.depth.div_ceil(span::DEPTHS);
+    let panels = operand.lines.div_ceil(narrow.width);
+    let mut spans = Vec::new();
+    let len = panels * per_panel;
+    if len == 0 {
+        return Ok(None);
+    }
+    spans.try_reserve_exact(len).map_err(|_| Error::OutOfMemory { bytes: len })?;
+    spans.resize(len, 0);
+    let ElementRange { least, greatest } = ElementRange::all(label.purpose.other);
+    let mut room = Buffer::empty();
+    room.reserve(narrow.room_for_panels(1, operand.depth).bytes)?;
+    for (panel, spans) in spans.chunks_exact_mut(per_panel).enumerate() {
+        let first = panel * narrow.width;
+        let lines = first..operand.lines.min(first + narrow.width);
+        narrow.pack_panels(operand, reading, lines, room.as_mut_slice());
+        span::prove(narrow, room.as_slice(), reading.to, operand.depth, Reach { least, greatest }, spans);
+    }
+    let cost: usize = spans.iter().map(|span| COSTS[span.max(&1).ilog2() as usize]).sum();
+    Ok((cost <= WORTH * len).then_some(spans))
+}
