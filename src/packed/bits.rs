@@ -11,9 +11,10 @@ use crate::range::{ElementRange, Stray};
 pub struct Bits(u8);
 
 impl Kernel {
-    /// The kernel that reads numbers of so many bits.
+    /// The kernel that reads numbers of so many bits. Accumulators of 16 bits hold so few products of greater ones that they
+    /// gain nothing: with 6 and 7 bits they took 1.4 times as long.
     pub(super) fn packer(&'static self, bits: Bits) -> &'static Self {
-        if bits.are_few() { self.narrow.unwrap_or(self) } else { self }
+        if bits.get() <= 4 { self.narrow.unwrap_or(self) } else { self }
     }
 }
 
