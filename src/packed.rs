@@ -249,7 +249,7 @@ impl Packed {
 
     /// All lines with their sums, for kernels that [`Packed::is_for`] admits.
     pub(crate) fn prepared(&self) -> Prepared<'_> {
-        Prepared { first: 0, bytes: self.bytes(), sums: ints(&self.blob()[self.sections.sums.clone()]) }
+        Prepared { first: 0, bytes: self.bytes(), sums: ints(&self.blob()[self.sections.sums.clone()]), originals: &[] }
     }
 
     fn bytes(&self) -> &[u8] {

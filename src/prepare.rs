@@ -17,14 +17,18 @@ pub(crate) struct Prepared<'a> {
     pub bytes: &'a [u8],
     /// Of the numbers of each line, offsets not included; empty if nobody needs them.
     pub sums: &'a [i32],
+    /// As these, of the elements before they were requantized; empty unless they are compensated.
+    pub originals: &'a [i32],
 }
 
-/// The memory that it takes to prepare lines: bytes and sums, and bytes for lines that have to be unpacked first.
+/// The memory that it takes to prepare lines: bytes and sums, bytes for lines that have to be unpacked first, and the
+/// sums of the elements as they were.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Room {
     pub bytes: usize,
     pub sums: usize,
     pub unpacked: usize,
+    pub originals: usize,
 }
 
 impl Kernel {
@@ -45,12 +49,12 @@ impl Kernel {
     }
 
     pub(crate) fn room_for_lines(&self, lines: usize, depth: usize) -> Room {
-        Room { bytes: lines * self.pitch(depth), sums: lines, unpacked: 0 }
+        Room { bytes: lines * self.pitch(depth), sums: lines, ..Room::default() }
     }
 
     pub(crate) fn room_for_panels(&self, lines: usize, depth: usize) -> Room {
         let lines = lines.next_multiple_of(self.width);
-        Room { bytes: lines * self.pad(depth), sums: lines, unpacked: 0 }
+        Room { bytes: lines * self.pad(depth), sums: lines, ..Room::default() }
     }
 
     /// Packs `lines` of an LHS.

@@ -156,8 +156,11 @@ impl<'a> Factor<'a> {
     pub(crate) fn bound(&self, other: &Factor) -> u128 {
         if self.requantization.is_some() || other.requantization.is_some() {
             // Four terms, each rounded by itself, of numbers from 0 to 255 and offsets.
-            let reach = |factor: &Factor| 255 + factor.greatest_offset();
-            return self.depth() as u128 * reach(self) * reach(other) + 3;
+            let [a, b] = [self, other].map(|factor| 255 + factor.greatest_offset());
+            let is_compensated = self.requantization.is_some_and(|requantization| requantization.is_compensated);
+            // An element's error is at most 127.5.
+            let compensation = if is_compensated { 128 * (a + b) } else { 0 };
+            return self.depth() as u128 * (a * b + compensation) + 4;
         }
         let segment = self.segment().or(other.segment());
         let depth = segment.unwrap_or(self.depth()).min(self.depth()) as u128;
@@ -315,10 +318,9 @@ impl<'a> Sides<'a> {
             (Some(panels), Groups::Quads) if !panels.is_of_both() => panels.stored().other(),
             _ => lhs.read_as(),
         };
-        // Beside an RHS with segments lines have other sums than those that they are packed with.
-        let is_ready =
-            |lines: &&Packed| lines.stored() == lhs_encoding && lines.line().is_plain() && rhs.segment().is_none();
-        let lines = ready(lhs, Form::Lines).filter(is_ready);
+        // Beside an RHS with segments their sums are needed, but those of whole lines are packed.
+        let lines = ready(lhs, Form::Lines)
+            .filter(|lines| lines.stored() == lhs_encoding && lines.line().is_plain() && rhs.segment().is_none());
         let rhs_encoding = kernel.groups.rhs_encoding(lhs_encoding);
         let rhs_reading = match panels {
             Some(panels) => Reading { to: rhs_encoding, ..panels.reading() },
@@ -329,8 +331,10 @@ impl<'a> Sides<'a> {
         let [lhs_numbers, rhs_numbers] = [(lhs, 0), (rhs, 1)].map(|(factor, side)| factor.numbers(&readings[side]));
         let rescale = Rescale::new(&readings[0], &readings[1]);
         let offsets = [lhs.line_offsets(&readings[0]), rhs.line_offsets(&readings[1])];
-        let is_added_to =
-            [0, 1].map(|side| offsets[side].uniform() != Some(0) || (rescale.is_some() && readings[side].shift != 0));
+        let is_added_to = [0, 1].map(|side| {
+            let reading = &readings[side];
+            offsets[side].uniform() != Some(0) || rescale.is_some() && reading.shift != 0 || reading.is_compensated()
+        });
         let segment = lhs.segment().or(rhs.segment());
         let segments = [lhs, rhs].map(|factor| match factor.item {
             Item::Packed(packed) if packed.segment().is_some() => Some(packed),
@@ -391,7 +395,9 @@ impl<'a> Source<'a> {
     pub(crate) fn ready(&self) -> Option<Prepared<'a>> {
         match self.input {
             Input::Ready(prepared) => Some(prepared),
-            _ if self.in_place().is_some() && !self.is_summed => Some(Prepared { first: 0, bytes: &[], sums: &[] }),
+            _ if self.in_place().is_some() && !self.is_summed => {
+                Some(Prepared { first: 0, bytes: &[], sums: &[], originals: &[] })
+            }
             _ => None,
         }
     }
@@ -425,6 +431,7 @@ impl<'a> Source<'a> {
             bytes: if self.in_place().is_some() { 0 } else { bytes },
             sums: if self.is_summed { sums } else { 0 },
             unpacked: if matches!(self.input, Input::Otherwise(_)) { lines * depth } else { 0 },
+            originals: if self.reading.is_compensated() { lines } else { 0 },
         }
     }
 
@@ -438,16 +445,18 @@ impl<'a> Source<'a> {
     where
         'a: 's,
     {
-        let Space { bytes, sums, unpacked } = space.first(self.room(lines.len()));
+        let Space { bytes, sums, unpacked, originals } = space.first(self.room(lines.len()));
         match &self.input {
             Input::Ready(prepared) => *prepared,
-            Input::Operand(operand) => self.pack(operand, &self.reading, lines.clone(), lines.start, bytes, sums),
+            Input::Operand(operand) => {
+                self.pack(operand, &self.reading, lines.clone(), lines.start, (bytes, sums, originals))
+            }
             Input::Otherwise(packed) => {
                 packed.unpack(lines.clone(), unpacked);
                 let (shape, stride) = ((lines.len(), self.line.depth), self.line.depth);
                 let operand = Operand::new(unpacked, shape, stride, Order::DepthContiguous, packed.encoding());
                 let reading = Reading { first_line: lines.start, ..self.reading };
-                self.pack(&operand, &reading, 0..lines.len(), lines.start, bytes, sums)
+                self.pack(&operand, &reading, 0..lines.len(), lines.start, (bytes, sums, originals))
             }
         }
     }
@@ -459,13 +468,15 @@ impl<'a> Source<'a> {
         reading: &Reading,
         lines: Range<usize>,
         first: usize,
-        bytes: &'s mut [u8],
-        sums: &'s mut [i32],
+        (bytes, sums, originals): (&'s mut [u8], &'s mut [i32], &'s mut [i32]),
     ) -> Prepared<'s>
     where
         'a: 's,
     {
         let (kernel, count) = (self.kernel, lines.len());
+        if let Some(requantization) = reading.requantization.filter(|_| reading.is_compensated()) {
+            requantization.sum_lines(operand, lines.clone(), originals);
+        }
         match self.side {
             Side::Lhs => {
                 if self.segments.is_some() {
@@ -473,7 +484,7 @@ impl<'a> Source<'a> {
                 } else if self.in_place().is_none() {
                     kernel.pack_lines(operand, reading, lines, bytes);
                 }
-                let prepared = Prepared { first, bytes, sums: &[] };
+                let prepared = Prepared { first, bytes, sums: &[], originals };
                 let pieces = self.pieces.max(1);
                 for (piece, depth) in self.each_piece().enumerate() {
                     let all = self.lines(&prepared, depth);
@@ -485,14 +496,14 @@ impl<'a> Source<'a> {
             }
             Side::Rhs if self.segments.is_some() => {
                 self.pack_segments(operand, lines, bytes, sums);
-                Prepared { first, bytes, sums }
+                Prepared { first, bytes, sums, originals }
             }
             Side::Rhs => {
                 kernel.pack_panels(operand, reading, lines, bytes);
                 if !sums.is_empty() {
                     kernel.sum_panels(bytes, self.encoding(), self.line.depth, sums);
                 }
-                Prepared { first, bytes, sums }
+                Prepared { first, bytes, sums, originals }
             }
         }
     }
@@ -646,15 +657,22 @@ pub(crate) struct Space<'s> {
     bytes: &'s mut [u8],
     sums: &'s mut [i32],
     unpacked: &'s mut [u8],
+    originals: &'s mut [i32],
 }
 
 impl<'s> Space<'s> {
     pub(crate) fn len(room: Room) -> usize {
-        Carver::cost(room.bytes) + Carver::cost(room.sums * size_of::<i32>()) + Carver::cost(room.unpacked)
+        let ints = |len: usize| Carver::cost(len * size_of::<i32>());
+        Carver::cost(room.bytes) + ints(room.sums) + Carver::cost(room.unpacked) + ints(room.originals)
     }
 
     pub(crate) fn carve(carver: &mut Carver<'s>, room: Room) -> Self {
-        Self { bytes: carver.bytes(room.bytes), sums: carver.ints(room.sums), unpacked: carver.bytes(room.unpacked) }
+        Self {
+            bytes: carver.bytes(room.bytes),
+            sums: carver.ints(room.sums),
+            unpacked: carver.bytes(room.unpacked),
+            originals: carver.ints(room.originals),
+        }
     }
 
     /// The first part of this memory; what is left is the rest.
@@ -663,12 +681,13 @@ impl<'s> Space<'s> {
             bytes: self.bytes.split_off_mut(..room.bytes).expect("room for all lines"),
             sums: self.sums.split_off_mut(..room.sums).expect("a sum for each line"),
             unpacked: self.unpacked.split_off_mut(..room.unpacked).expect("room for all lines, unpacked"),
+            originals: self.originals.split_off_mut(..room.originals).expect("another sum for each line"),
         }
     }
 
     /// What all pieces of this memory together hold, from the first line on.
     pub(crate) fn prepared(self) -> Prepared<'s> {
-        Prepared { first: 0, bytes: self.bytes, sums: self.sums }
+        Prepared { first: 0, bytes: self.bytes, sums: self.sums, originals: self.originals }
     }
 
     /// As much of this memory as so many lines take.
@@ -677,6 +696,7 @@ impl<'s> Space<'s> {
             bytes: &mut self.bytes[..room.bytes],
             sums: &mut self.sums[..room.sums],
             unpacked: &mut self.unpacked[..room.unpacked],
+            originals: &mut self.originals[..room.originals],
         }
     }
 }

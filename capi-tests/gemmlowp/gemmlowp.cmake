@@ -4,6 +4,7 @@
 #                   same; once for each kernel, and once more for each way to compile gemmlowp's
 #   downstream.*    programs in the style of those that use gemmlowp, compared likewise
 #   upstream.*      gemmlowp's own tests, compiled unchanged with our headers
+#   bit_depths      what rounds to fewer bits, and what is promised
 #   edges           what gemmlowp leaves undefined or does not have, against a definition
 #   aborts          undefined calls end the program, and say why
 #   neighbours      a program of two halves, compiled with gemmlowp's headers and with ours
@@ -48,6 +49,10 @@ qgemm_gemmlowp_program(edges gemmlowp/edges.cc)
 # Its definition is slow.
 target_compile_options(edges PRIVATE -O1)
 list(APPEND per_kernel edges)
+
+# By the names for products with fewer bits, those that gemmlowp had included.
+qgemm_gemmlowp_program(bit_depths gemmlowp/bit_depths.cc)
+list(APPEND per_kernel bit_depths)
 if(gemmlowp_found)
     list(APPEND per_kernel pipelines)
     qgemm_gemmlowp_oracle(pipelines_scalar gemmlowp/pipelines.cc ${scalar})
@@ -90,7 +95,11 @@ if(GEMMLOWP_TEST_DIR)
         target_compile_options(gemmlowp_${name} PRIVATE -w -O1 -UNDEBUG)
         add_test(NAME gemmlowp.upstream.${name} COMMAND gemmlowp_${name})
     endforeach()
-    if(NOT QGEMM_EXHAUSTIVE_TESTS)
+    if(QGEMM_EXHAUSTIVE_TESTS)
+        # That part asks of the presets with fewer bits what gemmlowp makes of them now.
+        target_compile_options(gemmlowp_test PRIVATE -include "${directory}/since_2017.h")
+        set_property(TEST gemmlowp.upstream.test PROPERTY ENVIRONMENT QGEMM_A5B7=exact)
+    else()
         target_compile_definitions(gemmlowp_test PRIVATE GEMMLOWP_SKIP_EXHAUSTIVE_TESTS)
     endif()
     set_property(TEST gemmlowp.upstream.test PROPERTY PASS_REGULAR_EXPRESSION "All tests passed")

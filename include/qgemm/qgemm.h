@@ -227,6 +227,12 @@
 /** Rounding to fewer bits: up or down, without bias, by a generator of additions modulo 255. */
 #define QGEMM_REQUANTIZE_ADD_MOD 3
 
+/**
+ * Rounding to fewer bits: to nearest, and what that adds to the means of rows of lhs and columns of rhs is taken off the
+ * sums again. As a rule the most accurate, at any depth.
+ */
+#define QGEMM_REQUANTIZE_COMPENSATED 4
+
 /** Flag of a bit depth: requantize also products that are too small, or too flat, for it to pay. */
 #define QGEMM_REQUANTIZE_ALWAYS 1
 
@@ -691,7 +697,16 @@ typedef struct qgemm_stage {
  * elements differ: hence the threshold. Below it, with the default rounding, the sums are those of gemmlowp before 2017,
  * bit for bit; from there on gemmlowp's own depended on how it cut the matrices. The accuracy is measured by what lies in
  * benches/bit_depths: on a layer of GoogLeNet scaled down to u8 with L7R5, results are off by 1 in the median, and by no
- * more than 9.
+ * more than 8.
+ *
+ * Nearest can be compensated: with X the sum of a row of lhs, offsets included, X' that of what it was rounded to, and
+ * e = (X' - X) / k, and so Y, Y' and f of a column of rhs,
+ *
+ *     sum'(i,j) = sum(i,j) - ~(e(i) * (Y(j) + Y'(j)) / 2 + (X(i) + X'(i)) / 2 * f(j))
+ *
+ * in float: each of the four factors is rounded from double, the products and their sum by themselves, ~ ties to even. On that
+ * layer results are then off by no more than 5, and from 8 x 4 bits on they meet gemmlowp's criteria; see benches/bit_depths,
+ * which also shows why no threshold is right for all data.
  *
  * What r is depends on the side, the row or column and the depth alone, so that the bytes of the result do not depend
  * on kernel, threads, storage orders, or whether an operand is packed. A packed operand is unpacked first, block by
@@ -708,7 +723,10 @@ typedef struct qgemm_bit_depth {
     uint32_t lhs_bits;
     /** Bits of those of rhs. */
     uint32_t rhs_bits;
-    /** QGEMM_REQUANTIZE_NEAREST, _XORSHIFT or _ADD_MOD for products of a depth k below the threshold; 0 for _NEAREST. */
+    /**
+     * QGEMM_REQUANTIZE_NEAREST, _XORSHIFT, _ADD_MOD or _COMPENSATED for products of a depth k below the threshold; 0 for
+     * _NEAREST.
+     */
     uint32_t rounding_below;
     /** One of these for products from the threshold on; 0 for QGEMM_REQUANTIZE_ADD_MOD. */
     uint32_t rounding_from;
@@ -907,8 +925,9 @@ qgemm_status qgemm_gemm(const struct qgemm_context *context,
 /**
  * How much memory a product needs to work in: for callers who bring their own.
  *
- * The answer holds for these shapes, types and orders, and offsets 0 or not, as long as the context stays the same and
- * has the same number of threads, and for products with all 8 bits: for others see qgemm_gemm_workspace_size_with().
+ * The answer holds for these shapes, types, orders and promised ranges, and offsets 0 or not, as long as the context stays
+ * the same and has the same number of threads, and for products with all 8 bits: for others see
+ * qgemm_gemm_workspace_size_with().
  *
  * @param context  as in qgemm_gemm()
  * @param lhs      as in qgemm_gemm(); the elements are not read

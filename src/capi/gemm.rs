@@ -140,8 +140,9 @@ pub unsafe extern "C" fn qgemm_gemm(
 
 /// How much memory a product needs to work in: for callers who bring their own.
 ///
-/// The answer holds for these shapes, types and orders, and offsets 0 or not, as long as the context stays the same and
-/// has the same number of threads, and for products with all 8 bits: for others see qgemm_gemm_workspace_size_with().
+/// The answer holds for these shapes, types, orders and promised ranges, and offsets 0 or not, as long as the context stays
+/// the same and has the same number of threads, and for products with all 8 bits: for others see
+/// qgemm_gemm_workspace_size_with().
 ///
 /// @param context  as in qgemm_gemm()
 /// @param lhs      as in qgemm_gemm(); the elements are not read

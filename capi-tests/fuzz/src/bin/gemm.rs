@@ -129,6 +129,25 @@ fn stage(u: &mut Unstructured, blocks: &mut Vec<Block>, (rows, cols): (i64, i64)
     Ok(stage)
 }
 
+/// The least or greatest that an element may be said to be.
+fn range_end(u: &mut Unstructured) -> Result<i32> {
+    number(u, &[-128..=0, 0..=255, 127..=255])
+}
+
+/// Mostly one that is right.
+fn bit_depth(u: &mut Unstructured) -> Result<RawBitDepth> {
+    Ok(RawBitDepth {
+        struct_size: size_of::<RawBitDepth>(),
+        lhs_bits: tag(u, 8)?,
+        rhs_bits: tag(u, 8)?,
+        rounding_below: tag(u, 3)?,
+        rounding_from: tag(u, 3)?,
+        threshold: number(u, &[0..=0, 0..=400])?.into(),
+        flags: tag(u, 1)?,
+        reserved: number(u, &[0..=0])? as u32,
+    })
+}
+
 struct Call {
     lhs: RawOperand,
     rhs: RawOperand,
@@ -136,6 +155,7 @@ struct Call {
     target: Block,
     stages: Vec<RawStage>,
     flags: u32,
+    bit_depth: Option<RawBitDepth>,
     multiplications: i128,
     /// Kept for the pointers into them.
     _blocks: Vec<Block>,
@@ -159,7 +179,9 @@ impl Call {
                 offset.axis = QGEMM_UNIFORM;
             }
             let struct_size = size_of::<RawOperand>() + usize::from(u.ratio(1, 50)?) * 8;
-            Ok(RawOperand { struct_size, data, packed: null(), rows, cols, stride, r#type, order, offset })
+            let [least, greatest] = if u.ratio(3, 4)? { [0, 0] } else { [range_end(u)?, range_end(u)?] };
+            let packed = null();
+            Ok(RawOperand { struct_size, data, packed, rows, cols, stride, r#type, order, offset, least, greatest })
         };
         let (lhs, rhs) = (operand(u, m, k)?, operand(u, k, n)?);
         let (rows, cols) = (i64::from(m), i64::from(n));
@@ -171,8 +193,9 @@ impl Call {
         let data = target.pointer::<c_void>().cast_mut();
         let result = RawResult { struct_size: size_of::<RawResult>(), data, rows, cols, stride, r#type, order };
         let multiplications = i128::from(m) * i128::from(n) * i128::from(k);
-        let flags = number(u, &[0..=1])? as u32;
-        Ok(Self { lhs, rhs, result, target, stages, flags, multiplications, _blocks: blocks })
+        let flags = number(u, &[0..=3])? as u32;
+        let bit_depth = if u.ratio(1, 2)? { Some(bit_depth(u)?) } else { None };
+        Ok(Self { lhs, rhs, result, target, stages, flags, bit_depth, multiplications, _blocks: blocks })
     }
 
     /// Calls with a result that begins as `before`, and gives what became of it.
@@ -217,6 +240,7 @@ fuzz_target!(|bytes: &[u8]| -> Corpus {
         reserved: 0,
         workspace: null_mut(),
         workspace_size: 0,
+        bit_depth: call.bit_depth.as_ref().map_or(null(), |depth| depth),
     };
     let (status, alone) = call.run(&call.target, null(), &options);
     assert_ne!(status, Status::Internal);
@@ -228,7 +252,8 @@ fuzz_target!(|bytes: &[u8]| -> Corpus {
     assert_eq!((status, shared.0), (Status::Ok, alone.0.clone()), "two threads");
     let mut size = 0;
     // SAFETY: every pointer points at as much as its descriptor says.
-    let status = unsafe { qgemm_gemm_workspace_size(null(), &call.lhs, &call.rhs, &call.result, &mut size) };
+    let status =
+        unsafe { qgemm_gemm_workspace_size_with(null(), &call.lhs, &call.rhs, &call.result, &options, &mut size) };
     assert_eq!(status, Status::Ok);
     let mut workspace = vec![0xa5u8; size];
     let options = GemmOptions { workspace: workspace.as_mut_ptr().cast(), workspace_size: size, ..options };

@@ -205,6 +205,8 @@ const NOTHING: RawOperand = RawOperand {
     r#type: 0,
     order: 0,
     offset: uniform(0),
+    least: 0,
+    greatest: 0,
 };
 
 const fn uniform(value: i32) -> I32Values {
