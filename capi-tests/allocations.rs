@@ -6,6 +6,7 @@
 use qgemm::*;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ffi::c_void;
+use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Barrier, LazyLock, Mutex};
 use std::thread;
@@ -98,6 +99,66 @@ fn c_calls() {
     check("an error", || assert_eq!(qgemm_set_max_num_threads(-1), Status::Threads));
 }
 
+fn operand(rows: usize, cols: usize) -> RawOperand {
+    RawOperand {
+        struct_size: size_of::<RawOperand>(),
+        data: null(),
+        packed: null(),
+        rows: rows as i64,
+        cols: cols as i64,
+        stride: 0,
+        r#type: QGEMM_TYPE_U8,
+        order: QGEMM_ROW_MAJOR,
+        offset: I32Values { data: null(), len: 0, value: 3, axis: QGEMM_UNIFORM },
+        least: 0,
+        greatest: 0,
+    }
+}
+
+/// Weights of 4 bits, in groups with scales or not, packed for this order of the result or for the other one.
+fn narrow_products() {
+    let codes: Vec<u8> = BYTES.iter().map(|byte| byte & 15).collect();
+    let scales = vec![0.5; codes.len()];
+    let mut result = vec![0u32; 75_000];
+    for (rows, cols, depth) in SHAPES {
+        for (group_size, result_order) in [(0, 0), (0, 1), (40, 0), (40, 1)] {
+            let weights = RawOperand { data: codes.as_ptr().cast(), ..operand(depth, cols) };
+            let options = PackOptions {
+                struct_size: size_of::<PackOptions>(),
+                side: QGEMM_RHS,
+                result_order,
+                other_type: 0,
+                bits: 4,
+                memory: null_mut(),
+                memory_size: 0,
+                group_size,
+                scales: if group_size == 0 { null() } else { scales.as_ptr() },
+                zero_points: null(),
+            };
+            let mut packed = null_mut();
+            // SAFETY: there are more codes and scales than the sizes say.
+            assert_eq!(unsafe { qgemm_pack(&weights, &options, &mut packed) }, Status::Ok);
+            let lhs = RawOperand { data: BYTES.as_ptr().cast(), ..operand(rows, depth) };
+            let rhs = RawOperand { packed, ..operand(0, 0) };
+            let to = RawResult {
+                struct_size: size_of::<RawResult>(),
+                data: result.as_mut_ptr().cast(),
+                rows: rows as i64,
+                cols: cols as i64,
+                stride: 0,
+                r#type: if group_size == 0 { QGEMM_TYPE_S32 } else { QGEMM_TYPE_F32 },
+                order: QGEMM_ROW_MAJOR,
+            };
+            check(&format!("{rows} x {cols} x {depth}, 4 bits, groups of {group_size}"), || {
+                // SAFETY: the matrices lie within what they point into.
+                assert_eq!(unsafe { qgemm_gemm(null(), &lhs, &rhs, &to, null(), 0, null()) }, Status::Ok);
+            });
+            // SAFETY: it is not used any more.
+            unsafe { qgemm_packed_free(packed) };
+        }
+    }
+}
+
 fn contexts() {
     let mut sums = vec![0; 75_000];
     for kernel in Kernel::available() {
@@ -171,6 +232,7 @@ unsafe extern "C-unwind" fn parallel_for(_user: *mut c_void, _tasks: usize, task
 
 fn main() {
     c_calls();
+    narrow_products();
     contexts();
     println!("products allocate nothing");
 }

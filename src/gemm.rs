@@ -322,7 +322,8 @@ impl Stripe<'_> {
                 }
                 let mut edge = Edge::new();
                 lhs.rows_in(self.lhs, rows.clone(), slice, &mut edge);
-                let segment = Segment { depth: depth.len(), rows: &edge, cols, by_rows: side == LHS };
+                let (depth, count) = (depth.len(), self.cols.len());
+                let segment = Segment { depth, rows: &edge, cols, count, by_rows: side == LHS };
                 kernel.add_segment(&segment, &room[..rows.len() * kernel.width], acc);
             }
             if slice + 1 == slices {

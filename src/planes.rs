@@ -166,7 +166,7 @@ mod tests {
     fn the_places_of_the_bits_are_those_of_the_table() {
         let planes = Planes { bits: 7, zero: 0, block: 8 };
         let mut stored = [0; 7];
-        planes.store(&[0b1_10_0001, 0, 0, 0, 0, 0b0_01_1000, 0, 0b1_11_0000], &mut stored);
+        planes.store(&[0x61, 0, 0, 0, 0, 0x18, 0, 0x70], &mut stored);
         assert_eq!(stored, [0x01, 0x80, 0, 0, 0b0000_0010, 0b1101_0000, 0b1000_0001]);
     }
 }

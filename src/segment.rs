@@ -30,6 +30,8 @@ pub(crate) struct Segment<'a> {
     pub depth: usize,
     pub rows: &'a Edge<MAX_ROWS>,
     pub cols: &'a Edge<MAX_WIDTH>,
+    /// How many columns count, from the first on.
+    pub count: usize,
     /// Whether rows have the scales, else columns.
     pub by_rows: bool,
 }
@@ -39,23 +41,31 @@ pub(crate) type AddSegmentFn = unsafe fn(segment: &Segment, acc: &[i32], floats:
 
 #[inline(always)]
 pub(crate) fn add<const W: usize>(segment: &Segment, acc: &[i32], floats: &mut [i32]) {
-    let Segment { rows, cols, .. } = segment;
-    let col = |values: &[i32; MAX_WIDTH]| *values.first_chunk::<W>().expect("no panel is wider");
-    let (offsets, sums) = (col(&cols.offsets), col(&cols.sums));
-    let mut scales = *cols.scales.first_chunk::<W>().expect("no panel is wider");
+    // As many as there are, not as there could be: loops of a length that is known are unrolled, and then are no vectors.
+    let count = segment.count;
+    let (offsets, sums) = (&segment.cols.offsets[..count], &segment.cols.sums[..count]);
     let tile = acc.as_chunks::<W>().0.iter().zip(floats.as_chunks_mut::<W>().0);
     for (i, (acc, floats)) in tile.take(MAX_ROWS).enumerate() {
-        let a = rows.offsets[i];
-        let row_sum = rows.sums[i].wrapping_add(a.wrapping_mul(segment.depth as i32));
-        if segment.by_rows {
-            scales = [rows.scales[i]; W];
-        }
+        let a = segment.rows.offsets[i];
+        let row_sum = segment.rows.sums[i].wrapping_add(a.wrapping_mul(segment.depth as i32));
+        let terms = acc[..count].iter().zip(offsets).zip(sums);
         // Σ (l + a)(r + b), as for a whole product.
-        for j in 0..W {
-            let sum = acc[j].wrapping_add(offsets[j].wrapping_mul(row_sum)).wrapping_add(sums[j].wrapping_mul(a));
-            floats[j] = (f32::from_bits(floats[j] as u32) + sum as f32 * scales[j]).to_bits() as i32;
+        let sums = terms.map(|((x, b), sum)| x.wrapping_add(b.wrapping_mul(row_sum)).wrapping_add(sum.wrapping_mul(a)));
+        if segment.by_rows {
+            let scale = segment.rows.scales[i];
+            floats[..count].iter_mut().zip(sums).for_each(|(float, sum)| *float = grown(*float, sum, scale));
+        } else {
+            let scales = &segment.cols.scales[..count];
+            let floats = floats[..count].iter_mut().zip(sums).zip(scales);
+            floats.for_each(|((float, sum), scale)| *float = grown(*float, sum, *scale));
         }
     }
+}
+
+/// The bits of a float to which a sum is added.
+#[inline(always)]
+fn grown(float: i32, sum: i32, scale: f32) -> i32 {
+    (f32::from_bits(float as u32) + sum as f32 * scale).to_bits() as i32
 }
 
 /// The sums of all lines of a panel over some of its depths.

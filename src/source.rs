@@ -251,14 +251,16 @@ pub(crate) struct Source<'a> {
     kernel: &'static Kernel,
     side: Side,
     input: Input<'a>,
-    /// How its own lines lie in panels.
+    /// How its own lines lie in panels, and the bytes that one takes there.
     line: Line,
+    pitch: usize,
     /// The planes in which the numbers of panels lie that are ready, if they do.
     planes: Option<Planes>,
     /// Its scales and zero points, if it has segments.
     segments: Option<&'a Packed>,
-    /// How many numbers a segment has, if either side has any.
+    /// How many numbers a segment has, if either side has any, and how many sums each line.
     segment: Option<usize>,
+    pieces: usize,
     reading: Reading,
     /// For each panel how many groups of its stretches sums of 16 bits hold, if that is known.
     spans: Option<&'a [u8]>,
@@ -346,25 +348,28 @@ impl<'a> Sides<'a> {
         });
         let is_added_to =
             [0, 1].map(|side| is_added_to[side] || segments[side].is_some_and(|packed| packed.has_zero_points()));
-        let source = |side, factor: &Factor<'a>, ready: Option<&'a Packed>, reading, offset, is_summed| Source {
-            kernel,
-            side,
-            input: match (factor.item, ready) {
-                (_, Some(packed)) => Input::Ready(packed.prepared()),
-                (Item::Operand(operand), _) => Input::Operand(operand),
-                (Item::Packed(packed), None) => Input::Otherwise(packed),
-            },
-            line: ready.map_or(
-                Line { depth: factor.depth(), bits: Bits::ALL, segment: factor.segment().unwrap_or(0) },
-                Packed::line,
-            ),
-            planes: ready.and_then(Packed::planes),
-            segments: segments[if side == Side::Lhs { 0 } else { 1 }],
-            segment,
-            reading,
-            spans: ready.and_then(Packed::spans),
-            offset,
-            is_summed,
+        let source = |side, factor: &Factor<'a>, ready: Option<&'a Packed>, reading, offset, is_summed| {
+            let (depth, own) = (factor.depth(), factor.segment().unwrap_or(0));
+            let line = ready.map_or(Line { depth, bits: Bits::ALL, segment: own }, Packed::line);
+            Source {
+                kernel,
+                side,
+                input: match (factor.item, ready) {
+                    (_, Some(packed)) => Input::Ready(packed.prepared()),
+                    (Item::Operand(operand), _) => Input::Operand(operand),
+                    (Item::Packed(packed), None) => Input::Otherwise(packed),
+                },
+                line,
+                pitch: line.bytes(line.len(kernel.groups)),
+                pieces: segment.map_or(1, |segment| depth.div_ceil(segment)),
+                planes: ready.and_then(Packed::planes),
+                segments: segments[if side == Side::Lhs { 0 } else { 1 }],
+                segment,
+                reading,
+                spans: ready.and_then(Packed::spans),
+                offset,
+                is_summed,
+            }
         };
         let sources = [
             source(Side::Lhs, lhs, lines, readings[0], offsets[0], is_added_to[1]),
@@ -425,9 +430,9 @@ impl<'a> Source<'a> {
         };
         // Beside an LHS with segments, sums are taken of parts of panels.
         let sums = match self.side {
-            Side::Lhs => lines * self.pieces(),
+            Side::Lhs => lines * self.pieces,
             Side::Rhs if self.segment.is_some() && self.segments.is_none() => 0,
-            Side::Rhs => lines.next_multiple_of(self.kernel.width) * self.pieces(),
+            Side::Rhs => lines.next_multiple_of(self.kernel.width) * self.pieces,
         };
         Room {
             bytes: if self.in_place().is_some() { 0 } else { bytes },
@@ -435,11 +440,6 @@ impl<'a> Source<'a> {
             unpacked: if matches!(self.input, Input::Otherwise(_)) { lines * depth } else { 0 },
             originals: if self.reading.is_compensated() { lines } else { 0 },
         }
-    }
-
-    /// How many sums a line has.
-    fn pieces(&self) -> usize {
-        self.segment.map_or(1, |segment| self.line.depth.div_ceil(segment))
     }
 
     /// The bytes of a segment of a line of an LHS that has them: whole groups, in which the segment may begin and end anywhere.
@@ -492,7 +492,7 @@ impl<'a> Source<'a> {
                     kernel.pack_lines(operand, reading, lines, bytes);
                 }
                 let prepared = Prepared { first, bytes, sums: &[], originals };
-                let pieces = self.pieces().max(1);
+                let pieces = self.pieces.max(1);
                 for (piece, depth) in self.each_piece().enumerate() {
                     let all = self.lines(&prepared, depth);
                     for (sums, line) in sums.chunks_exact_mut(pieces).zip(first..first + count) {
@@ -595,7 +595,7 @@ impl<'a> Source<'a> {
         let place = own.place(depth.start, kernel.groups);
         let before = place % kernel.groups.len();
         let len = own.padded(before + depth.len(), kernel.groups) * kernel.width;
-        let panel = &from.bytes[(line - from.first) * own.bytes(own.len(kernel.groups))..];
+        let panel = &from.bytes[(line - from.first) * self.pitch..];
         let bytes = &panel[own.bytes(place - before) * kernel.width..][..own.bytes(len)];
         let Some(planes) = &self.planes else { return bytes };
         kernel.expand(planes, bytes, &mut room[..len]);
@@ -617,7 +617,7 @@ impl<'a> Source<'a> {
     /// What there is to know of lines of the LHS in a segment.
     pub(crate) fn rows_in(&self, from: &Prepared, rows: Range<usize>, segment: usize, edge: &mut Edge<MAX_ROWS>) {
         for (sum, row) in edge.sums.iter_mut().zip(rows.clone()) {
-            *sum = from.sums.get((row - from.first) * self.pieces() + segment).copied().unwrap_or(0);
+            *sum = from.sums.get((row - from.first) * self.pieces + segment).copied().unwrap_or(0);
         }
         self.parameters_in(rows, segment, &mut edge.offsets, &mut edge.scales);
     }
@@ -632,7 +632,7 @@ impl<'a> Source<'a> {
     ) {
         let width = self.kernel.width;
         if self.segments.is_some() {
-            let at = ((cols.start - from.first) / width * self.pieces() + segment) * width;
+            let at = ((cols.start - from.first) / width * self.pieces + segment) * width;
             let sums = from.sums.get(at..at + cols.len()).unwrap_or_default();
             edge.sums[..sums.len()].copy_from_slice(sums);
         } else if self.is_summed {

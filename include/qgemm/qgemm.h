@@ -1090,7 +1090,8 @@ qgemm_status qgemm_scale_s32(int32_t x,
  *
  * The answer depends on the kernel, the numbers of rows and columns, whether there is an offset for each of them, and
  * the options. It is more than the elements take, by a few percent if there are many, or by twice as much where a kernel
- * wants one side as numbers of 16 bits.
+ * wants one side as numbers of 16 bits. Elements of fewer bits take just these, and groups 8 bytes each on top, or 12 if
+ * they have zero points; the elements of a group are filled up to a multiple of 8.
  *
  * @param operand  as in qgemm_pack(); the elements are not read
  * @param options  as in qgemm_pack(); memory and memory_size do not matter
