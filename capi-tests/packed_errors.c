@@ -4,6 +4,7 @@
 #include "weights.h"
 
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
 static void fails(qgemm_status found, qgemm_status status, const char *text) {
@@ -120,8 +121,109 @@ static void wrong_options(void) {
     w.options.other_type = QGEMM_TYPE_S32;
     sizing_fails(&w, QGEMM_STATUS_TYPE, "options->other_type is 4, but must be 0, QGEMM_TYPE_U8 or QGEMM_TYPE_S8");
     w = faultless();
-    w.options.reserved = 1;
-    sizing_fails(&w, QGEMM_STATUS_OPTION, "options->reserved is reserved and must be 0");
+    w.options.bits = 9;
+    sizing_fails(&w, QGEMM_STATUS_OPTION, "options->bits is 9, which this libqgemm does not know");
+}
+
+static void wrong_groups(void) {
+    float scales[15] = {1, 2, 3};
+    int32_t zero_points[15] = {0};
+    struct weights w = faultless();
+    w.options.scales = scales;
+    sizing_fails(&w, QGEMM_STATUS_OPTION, "options->scales must be null here");
+    w = faultless();
+    w.options.zero_points = zero_points;
+    sizing_fails(&w, QGEMM_STATUS_OPTION, "options->zero_points must be null here");
+    w = faultless();
+    w.options.group_size = 2;
+    sizing_fails(&w, QGEMM_STATUS_NULL_POINTER, "options->scales is null, but must not be");
+    w.options.scales = (const float *)((const char *)scales + 1);
+    sizing_fails(&w, QGEMM_STATUS_ALIGNMENT, "options->scales is not aligned: its address must be a multiple of 4");
+    w.options.scales = scales;
+    w.options.zero_points = (const int32_t *)((const char *)zero_points + 1);
+    sizing_fails(&w, QGEMM_STATUS_ALIGNMENT,
+                 "options->zero_points is not aligned: its address must be a multiple of 4");
+    w.options.zero_points = zero_points;
+    scales[14] = INFINITY;
+    sizing_fails(&w, QGEMM_STATUS_PARAMETER, "options->scales is inf, but must be finite numbers");
+    scales[14] = 1;
+    qgemm_packed_free(pack(&w));
+    w.operand.rows = INT64_C(1) << 60;
+    w.operand.stride = 1;
+    w.options.group_size = 1;
+    sizing_fails(&w, QGEMM_STATUS_TOO_LARGE,
+                 "options->scales reaches beyond the address space with these sizes and this stride");
+}
+
+// Which is the first that does not fit, as they lie in memory.
+static void elements_of_too_many_bits(void) {
+    uint8_t few[12] = {3, 0, 1, 2, 0, 4, 0, 0, 0, 5, 0, 0};
+    struct weights w = {.operand = QGEMM_OPERAND_INIT, .options = QGEMM_PACK_OPTIONS_INIT};
+    w.operand.data = few;
+    w.operand.rows = 3;
+    w.operand.cols = 4;
+    w.operand.type = QGEMM_TYPE_U8;
+    w.options.bits = 2;
+    uint8_t *memory = allocate_aligned(4096);
+    memset(memory, FILLED, 4096);
+    w.options.memory = memory;
+    w.options.memory_size = 4096;
+    for (uint32_t side = QGEMM_LHS; side <= QGEMM_RHS; side++) {
+        w.options.side = side;
+        w.operand.order = QGEMM_ROW_MAJOR;
+        packing_fails(&w, QGEMM_STATUS_RANGE, "the element in row 1, column 1 is 4, which does not fit 2 bits");
+        w.operand.order = QGEMM_COL_MAJOR;
+        packing_fails(&w, QGEMM_STATUS_RANGE,
+                      side == QGEMM_LHS ? "the element in row 0, column 3 is 5, which does not fit 2 bits"
+                                        : "the element in row 2, column 1 is 4, which does not fit 2 bits");
+        size_t size;
+        CHECK(qgemm_pack_size(&w.operand, &w.options, &size) == QGEMM_STATUS_OK);
+    }
+    few[5] = 0xFD;
+    few[9] = 0;
+    w.operand.type = QGEMM_TYPE_S8;
+    w.operand.order = QGEMM_ROW_MAJOR;
+    w.options.bits = 3;
+    qgemm_packed_free(pack(&w));
+    memset(memory, FILLED, 4096);
+    w.options.bits = 2;
+    packing_fails(&w, QGEMM_STATUS_RANGE, "the element in row 0, column 0 is 3, which does not fit 2 bits");
+    few[0] = 1;
+    few[3] = 0xFE;
+    packing_fails(&w, QGEMM_STATUS_RANGE, "the element in row 1, column 1 is -3, which does not fit 2 bits");
+    CHECK(is_filled(memory, 4096));
+    free(memory);
+}
+
+// Only one side may have groups, and what comes of them are floats.
+static void wrong_products_of_groups(void) {
+    float scales[36] = {0}, sums[25];
+    struct weights lhs = faultless(), rhs = faultless();
+    lhs.options.group_size = rhs.options.group_size = 1;
+    lhs.options.scales = rhs.options.scales = scales;
+    rhs.options.side = QGEMM_RHS;
+    rhs.operand.rows = 6;
+    rhs.operand.cols = 5;
+    qgemm_packed *packed_lhs = pack(&lhs), *packed_rhs = pack(&rhs);
+    qgemm_operand grouped_lhs = QGEMM_OPERAND_INIT, grouped_rhs = QGEMM_OPERAND_INIT;
+    grouped_lhs.packed = packed_lhs;
+    grouped_rhs.packed = packed_rhs;
+    qgemm_result result = QGEMM_RESULT_INIT;
+    result.data = sums;
+    result.rows = result.cols = 5;
+    result.type = QGEMM_TYPE_F32;
+    fails(qgemm_gemm(NULL, &grouped_lhs, &grouped_rhs, &result, NULL, 0, NULL), QGEMM_STATUS_OPTION,
+          "one side has groups with scales, so the other side may not");
+    CHECK(qgemm_gemm(NULL, &lhs.operand, &grouped_rhs, &result, NULL, 0, NULL) == QGEMM_STATUS_OK);
+    CHECK(qgemm_gemm(NULL, &grouped_lhs, &rhs.operand, &result, NULL, 0, NULL) == QGEMM_STATUS_OK);
+    qgemm_stage clamp = {.kind = QGEMM_STAGE_CLAMP};
+    fails(qgemm_gemm(NULL, &lhs.operand, &grouped_rhs, &result, &clamp, 1, NULL), QGEMM_STATUS_STAGE_ORDER,
+          "stages[0]: the stage takes integers, but the sums of groups with scales are floats");
+    result.type = QGEMM_TYPE_S32;
+    fails(qgemm_gemm(NULL, &lhs.operand, &grouped_rhs, &result, NULL, 0, NULL), QGEMM_STATUS_STAGE_ORDER,
+          "the result is of integers, but the last stage gives floats");
+    qgemm_packed_free(packed_lhs);
+    qgemm_packed_free(packed_rhs);
 }
 
 static void wrong_memory(void) {
@@ -206,6 +308,9 @@ int main(void) {
     skip_unless_supported();
     wrong_operands();
     wrong_options();
+    wrong_groups();
+    elements_of_too_many_bits();
+    wrong_products_of_groups();
     wrong_memory();
     wrong_pointers();
     return 0;

@@ -16,6 +16,13 @@ struct product {
     size_t size;
 };
 
+static int64_t element(const struct weights *w, int64_t row, int64_t col) {
+    int64_t runs_by = w->operand.order == QGEMM_ROW_MAJOR ? w->operand.cols : w->operand.rows;
+    int64_t stride = w->operand.stride == 0 ? runs_by : w->operand.stride;
+    uint8_t byte = w->data[w->operand.order == QGEMM_ROW_MAJOR ? row * stride + col : col * stride + row];
+    return w->operand.type == QGEMM_TYPE_U8 ? byte : (int8_t)byte;
+}
+
 static void set_offsets(struct seed *seed, struct weights *w) {
     for (int64_t i = 0; i < w->operand.offset.len; i++)
         w->offsets[i] = below(seed, 600) - 300;
@@ -148,6 +155,71 @@ static void threads_share_a_packed_operand(struct seed *seed) {
     free_weights(&shared);
 }
 
+// The float of one result, by definition: steps of 32 bits, one after the other.
+static float grouped_sum(const struct product *p, const struct weights *grouped, int i, int j) {
+    const qgemm_operand *lhs = &p->lhs.operand, *rhs = &p->rhs.operand;
+    const qgemm_pack_options *options = &grouped->options;
+    int64_t k = lhs->cols, size = (int64_t)options->group_size, groups = (k + size - 1) / size;
+    int64_t line = grouped == &p->lhs ? i : j;
+    float sum = 0;
+    for (int64_t g = 0; g < groups; g++) {
+        int32_t zero_point = options->zero_points == NULL ? 0 : options->zero_points[line * groups + g];
+        int64_t part = 0;
+        for (int64_t l = g * size; l < k && l < (g + 1) * size; l++) {
+            int64_t a = element(&p->lhs, i, l), b = element(&p->rhs, l, j);
+            a += lhs->offset.axis == QGEMM_UNIFORM ? lhs->offset.value : lhs->offset.data[i];
+            b += rhs->offset.axis == QGEMM_UNIFORM ? rhs->offset.value : rhs->offset.data[j];
+            part += grouped == &p->lhs ? (a - zero_point) * b : a * (b - zero_point);
+        }
+        volatile float scaled = (float)(int32_t)part * options->scales[line * groups + g];
+        volatile float added = sum + scaled;
+        sum = added;
+    }
+    return sum;
+}
+
+// Groups of any size with scales, and zero points perhaps, on either side, also after they were saved and loaded.
+static void groups_have_scales_of_their_own(struct seed *seed) {
+    for (int i = 0; i < 200; i++) {
+        int m = 1 + below(seed, 20), n = 1 + below(seed, 40), k = below(seed, 150);
+        struct product p = make_product(seed, m, n, k);
+        struct weights *grouped = below(seed, 2) ? &p.lhs : &p.rhs;
+        size_t size = (size_t)(1 + below(seed, below(seed, 2) ? 8 : 200)), groups = ((size_t)k + size - 1) / size;
+        size_t count = (size_t)(grouped == &p.lhs ? m : n) * groups;
+        float *scales = allocate(count * sizeof(float));
+        int32_t *zero_points = allocate(count * sizeof(int32_t));
+        for (size_t g = 0; g < count; g++) {
+            scales[g] = (float)(below(seed, 2001) - 1000) / 700;
+            zero_points[g] = below(seed, 300) - 150;
+        }
+        grouped->options.group_size = size;
+        grouped->options.scales = scales;
+        grouped->options.zero_points = below(seed, 2) ? zero_points : NULL;
+        qgemm_packed *packed = pack(grouped);
+        struct form form = portable_form(packed);
+        qgemm_packed *loaded;
+        CHECK(qgemm_packed_load(form.bytes, form.size, &loaded) == QGEMM_STATUS_OK && alike(packed, loaded));
+        set_offsets(seed, &p.lhs);
+        set_offsets(seed, &p.rhs);
+        float *expected = p.result.data;
+        for (int at = 0; at < m * n; at++)
+            expected[at] = p.result.order == QGEMM_ROW_MAJOR ? grouped_sum(&p, grouped, at / n, at % n)
+                                                             : grouped_sum(&p, grouped, at % m, at / m);
+        p.result.type = QGEMM_TYPE_F32;
+        qgemm_operand lhs = p.lhs.operand, rhs = p.rhs.operand;
+        *(grouped == &p.lhs ? &lhs : &rhs) = instead(&grouped->operand, loaded);
+        CHECK(comes_out_as(&p, &lhs, &rhs, expected));
+        *(grouped == &p.lhs ? &lhs : &rhs) = instead(&grouped->operand, packed);
+        CHECK(comes_out_as(&p, &lhs, &rhs, expected));
+        qgemm_packed_free(loaded);
+        qgemm_packed_free(packed);
+        free(form.bytes);
+        free(scales);
+        free(zero_points);
+        free_product(&p);
+    }
+}
+
 // So deep that sums could overflow, but not with these elements: what is packed knows them.
 static void the_bound_is_that_of_the_elements(void) {
     enum { K = 40000 };
@@ -190,6 +262,7 @@ int main(void) {
     struct seed seed = {80186};
     products_do_not_tell_the_difference(&seed);
     nothing_beside_a_packed_operand_is_read(&seed);
+    groups_have_scales_of_their_own(&seed);
     threads_share_a_packed_operand(&seed);
     the_bound_is_that_of_the_elements();
     qgemm_free_persistent_resources();

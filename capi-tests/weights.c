@@ -32,8 +32,12 @@ struct weights make_weights(struct seed *seed, uint32_t side, int rows, int cols
     w.operand.stride = gap == 0 ? 0 : len + gap;
     size_t size = (size_t)runs * (size_t)(len + gap);
     w.operand.data = w.data = allocate(size);
-    for (size_t i = 0; i < size; i++)
-        w.data[i] = (uint8_t)next_u32(seed);
+    w.options.bits = (uint32_t)below(seed, 9);
+    int bits = w.options.bits == 0 ? 8 : (int)w.options.bits;
+    for (size_t i = 0; i < size; i++) {
+        int element = below(seed, 1 << bits);
+        w.data[i] = (uint8_t)(w.operand.type == QGEMM_TYPE_U8 ? element : element - (1 << bits) / 2);
+    }
     int lines = side == QGEMM_LHS ? rows : cols;
     w.offsets = allocate((size_t)lines * sizeof(int32_t));
     for (int i = 0; i < lines; i++)

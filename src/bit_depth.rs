@@ -8,10 +8,11 @@
 //! gemmlowp had this until 2017. There r came from generators that were started anew for every thread and block; here it
 //! depends on where in the user's matrix the element stands, so the result is the same however the product is computed.
 
-use crate::matrix::Encoding;
+use crate::matrix::{Encoding, Operand, Order};
 use crate::packed::Side;
 use crate::source::Factor;
 use lattice::{Lattice, PERIOD};
+use std::ops::Range;
 
 mod lattice;
 
@@ -24,6 +25,8 @@ pub enum RoundingMode {
     Xorshift,
     /// Numbers of a generator by addition modulo 255.
     AddMod,
+    /// 127, and what that adds to the means of the lines is taken off the sums.
+    Compensated,
 }
 
 /// How many bits of the operands count, and how those that do not are rounded off.
@@ -84,18 +87,24 @@ pub(crate) struct Requantization {
     flip: u8,
     /// Where to look up what is added; None for 127.
     lattice: Option<&'static Lattice>,
+    pub is_compensated: bool,
 }
 
 impl Requantization {
     pub(crate) fn new(bits: u32, mode: RoundingMode, side: Side, encoding: Encoding) -> Self {
         let lattice = match (mode, side) {
-            (RoundingMode::Nearest, _) => None,
+            (RoundingMode::Nearest | RoundingMode::Compensated, _) => None,
             (RoundingMode::Xorshift, Side::Lhs) => Some(&lattice::XORSHIFT_LHS),
             (RoundingMode::Xorshift, Side::Rhs) => Some(&lattice::XORSHIFT_RHS),
             (RoundingMode::AddMod, Side::Lhs) => Some(&lattice::ADD_MOD_LHS),
             (RoundingMode::AddMod, Side::Rhs) => Some(&lattice::ADD_MOD_RHS),
         };
-        Self { levels: ((1u32 << bits) - 1) as u8, flip: encoding.shift_to(Encoding::U8) as u8, lattice }
+        Self {
+            levels: ((1u32 << bits) - 1) as u8,
+            flip: encoding.shift_to(Encoding::U8) as u8,
+            lattice,
+            is_compensated: mode == RoundingMode::Compensated,
+        }
     }
 
     /// How many bits result.
@@ -118,6 +127,25 @@ impl Requantization {
         match self.lattice {
             Some(lattice) => self.scale(lattice.along_lines(line, depth), src, to),
             None => self.scale(&[NEAREST; PERIOD], src, to),
+        }
+    }
+
+    /// The sums of lines as they are, seen as numbers from 0 to 255.
+    pub(crate) fn sum_lines(&self, operand: &Operand, lines: Range<usize>, sums: &mut [i32]) {
+        let wide = |b: u8| i32::from(b ^ self.flip);
+        match operand.order {
+            Order::DepthContiguous => {
+                for (sum, line) in sums.iter_mut().zip(lines) {
+                    *sum = operand.run(line).iter().fold(0, |sum: i32, &b| sum.wrapping_add(wide(b)));
+                }
+            }
+            Order::LineContiguous => {
+                sums.fill(0);
+                for depth in 0..operand.depth {
+                    let run = &operand.run(depth)[lines.clone()];
+                    sums.iter_mut().zip(run).for_each(|(sum, &b)| *sum = sum.wrapping_add(wide(b)));
+                }
+            }
         }
     }
 

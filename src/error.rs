@@ -1,6 +1,6 @@
 //! What can be wrong with a call, one sentence each.
 
-use crate::packed::{Foreign, Side};
+use crate::packed::{Bits, Foreign, Side};
 use std::fmt;
 
 /// Why a call did nothing. Its text names the argument and says what was expected.
@@ -159,6 +159,22 @@ pub enum Error {
         /// What is expected.
         expected: &'static str,
     },
+    /// An operand's segments have scales, where something else may not be.
+    ScaledTwice {
+        /// What may not be.
+        other: &'static str,
+    },
+    /// An element does not fit the bits that it is to be packed in.
+    Element {
+        /// Its row.
+        row: usize,
+        /// Its column.
+        col: usize,
+        /// What it is.
+        value: i32,
+        /// How many bits there are.
+        bits: Bits,
+    },
     /// Bytes that a later version may give a meaning are not 0.
     Reserved {
         /// The argument's name.
@@ -297,6 +313,10 @@ impl fmt::Display for Error {
             }
             Error::Parameter { argument, value, expected } => {
                 write!(f, "{argument} is {}, but must be {expected}", Number(value))
+            }
+            Error::ScaledTwice { other } => write!(f, "one side has groups with scales, so {other}"),
+            Error::Element { row, col, value, bits } => {
+                write!(f, "the element in row {row}, column {col} is {value}, which does not fit {} bits", bits.get())
             }
             Error::Reserved { argument } => write!(f, "{argument} is reserved and must be 0"),
             Error::Overflow { bound } => {

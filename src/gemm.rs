@@ -4,10 +4,12 @@ use crate::blocks::{Blocks, Caches, Cut, Shape};
 use crate::buffer::Carver;
 use crate::context::Context;
 use crate::error::Error;
-use crate::kernel::{Kernel, MAX_ROWS, Tile};
-use crate::output::{Finish, Region, Rescale};
+use crate::kernel::{Kernel, MAX_ROWS, MAX_WIDTH, Tile};
+use crate::matrix::Offset;
+use crate::output::{Finish, LineOffsets, Region, Rescale};
 use crate::prepare::{Prepared, Room};
 use crate::scratch::Scratch;
+use crate::segment::{Edge, Segment};
 use crate::source::{Factor, Sides, Source, Space};
 use crate::span::Spans;
 use std::ops::Range;
@@ -78,6 +80,8 @@ struct Product<'a> {
     span: u8,
     depth: usize,
     blocks: Blocks,
+    /// The side whose segments, slices of the depth, have scales.
+    scaled: Option<usize>,
     threads: usize,
     /// All of a side, if nothing is to be prepared.
     ready: [Option<Prepared<'a>>; 2],
@@ -98,7 +102,11 @@ const PIECES: usize = 4;
 impl<'a> Product<'a> {
     fn new(context: &'a Context, lhs: &Factor<'a>, rhs: &Factor<'a>, shape: Shape, threads: usize) -> Self {
         let Sides { kernel, sources: sides, rescale, span } = Sides::new(context.kernel, lhs, rhs);
-        let blocks = Blocks::new(kernel, shape, sides[RHS].order(), threads, Caches::get());
+        let mut blocks = Blocks::new(kernel, shape, sides[RHS].order(), threads, Caches::get());
+        let scaled = [lhs, rhs].iter().position(|factor| factor.segment().is_some());
+        if let Some(segment) = lhs.segment().or(rhs.segment()) {
+            blocks.depth = Cut::new(shape.depth.div_ceil(segment), shape.depth, segment);
+        }
         let ready = sides.each_ref().map(Source::ready);
         let mut product = Self {
             context,
@@ -108,6 +116,7 @@ impl<'a> Product<'a> {
             span,
             depth: shape.depth,
             blocks,
+            scaled,
             threads,
             ready,
             desk: Default::default(),
@@ -135,6 +144,8 @@ impl<'a> Product<'a> {
             let desk = desks.lock().unwrap_or_else(PoisonError::into_inner).next();
             let mut carver = Carver::new(desk.expect("a desk for each worker"));
             let acc = carver.ints(self.acc_len());
+            let widened = carver.bytes(self.widened_len());
+            let mut desk = Desk { acc, widened, cols: Edge::new() };
             let mut own = self.desk.map(|room| Space::carve(&mut carver, room));
             loop {
                 let block = next.fetch_add(1, Relaxed);
@@ -145,7 +156,7 @@ impl<'a> Product<'a> {
                 let ([lhs, rhs], [own_lhs, own_rhs]) = (&self.sides, &mut own);
                 let lhs = whole[LHS].unwrap_or_else(|| lhs.prepare(rows.clone(), own_lhs));
                 let rhs = whole[RHS].unwrap_or_else(|| rhs.prepare(cols.clone(), own_rhs));
-                self.multiply(&lhs, &rhs, rows, cols, finish, acc);
+                self.multiply(&lhs, &rhs, rows, cols, finish, &mut desk);
             }
         });
     }
@@ -200,7 +211,12 @@ impl Product<'_> {
 
     fn desk_len(&self) -> usize {
         let own = self.desk.map(Space::len);
-        own[LHS] + own[RHS] + Carver::cost(self.acc_len() * size_of::<i32>())
+        own[LHS] + own[RHS] + Carver::cost(self.acc_len() * size_of::<i32>()) + Carver::cost(self.widened_len())
+    }
+
+    /// A slice of a panel whose numbers lie in planes is widened here.
+    fn widened_len(&self) -> usize {
+        self.sides[RHS].widened_len(self.blocks.depth.longest().min(self.depth))
     }
 
     /// A tile's accumulators, or those of all tiles of a block's height if they rest between slices; and as much as two
@@ -214,6 +230,15 @@ impl Product<'_> {
     }
 }
 
+/// What one worker multiplies in.
+struct Desk<'d> {
+    acc: &'d mut [i32],
+    /// A slice of a panel whose numbers lie in planes.
+    widened: &'d mut [u8],
+    /// A panel's lines in one segment.
+    cols: Edge<MAX_WIDTH>,
+}
+
 /// Multiplying.
 impl Product<'_> {
     /// Multiplies and finishes one block. The panels of its columns pass by one after the other; each slice of a panel
@@ -225,7 +250,7 @@ impl Product<'_> {
         rows: Range<usize>,
         cols: Range<usize>,
         finish: &Finish,
-        acc: &mut [i32],
+        desk: &mut Desk,
     ) {
         for col in cols.clone().step_by(self.kernel.width) {
             let stripe = Stripe {
@@ -236,7 +261,7 @@ impl Product<'_> {
                 cols: col..(col + self.kernel.width).min(cols.end),
                 finish,
             };
-            (0..self.blocks.depth.pieces).for_each(|slice| stripe.multiply_slice(slice, acc));
+            (0..self.blocks.depth.pieces).for_each(|slice| stripe.multiply_slice(slice, desk));
         }
     }
 }
@@ -253,13 +278,19 @@ struct Stripe<'s> {
 
 impl Stripe<'_> {
     /// Multiplies all rows by one slice of the panel. After the last slice the tiles are finished.
-    fn multiply_slice(&self, slice: usize, acc: &mut [i32]) {
-        let Product { kernel, sides: [lhs, rhs], blocks, .. } = self.product;
+    fn multiply_slice(&self, slice: usize, desk: &mut Desk) {
+        let Product { kernel, sides: [lhs, rhs], blocks, scaled, .. } = self.product;
+        let Desk { acc, widened, cols } = desk;
         let (room, acc) = acc.split_at_mut(2 * kernel.tile_len());
         let slices = blocks.depth.pieces;
         let depth = blocks.depth.piece(slice);
-        let panel = rhs.panel(self.rhs, self.cols.start, depth.clone());
-        let all = lhs.lines(self.lhs, depth);
+        let panel = rhs.panel(self.rhs, self.cols.start, depth.clone(), widened);
+        // Without depth the sums are 0, as are the bits of floats.
+        let scaled = scaled.filter(|_| !depth.is_empty());
+        if scaled.is_some() {
+            rhs.cols_in(self.rhs, self.cols.clone(), (slice, depth.clone(), panel), cols);
+        }
+        let all = lhs.lines(self.lhs, depth.clone());
         // Tiles as equal as can be: the first few are one row longer.
         let tiles = self.rows.len().div_ceil(kernel.rows);
         let (short, longer) = (self.rows.len() / tiles, self.rows.len() % tiles);
@@ -276,13 +307,24 @@ impl Stripe<'_> {
                 lhs_encoding: lhs.encoding(),
                 rhs: panel,
                 cols: self.cols.len(),
-                fresh: slice == 0,
+                fresh: slice == 0 || scaled.is_some(),
                 spans: Spans::Uniform(self.product.span),
             };
             let resting = if slices == 1 { 0 } else { i * kernel.tile_len() };
             let acc = &mut acc[resting..][..kernel.tile_len()];
+            // The sums of a segment go on to become floats, which rest in the accumulators' place.
+            let sums = if scaled.is_some() { &mut room[..kernel.tile_len()] } else { &mut acc[..] };
             // SAFETY: whoever has a kernel has a CPU that runs it.
-            unsafe { (kernel.tile)(&tile, acc) }
+            unsafe { (kernel.tile)(&tile, sums) }
+            if let Some(side) = scaled {
+                if slice == 0 {
+                    acc.fill(0f32.to_bits() as i32);
+                }
+                let mut edge = Edge::new();
+                lhs.rows_in(self.lhs, rows.clone(), slice, &mut edge);
+                let segment = Segment { depth: depth.len(), rows: &edge, cols, by_rows: side == LHS };
+                kernel.add_segment(&segment, &room[..rows.len() * kernel.width], acc);
+            }
             if slice + 1 == slices {
                 let region = self.region(rows);
                 // SAFETY: as above, and tiles do not overlap, and each is finished once, by whoever claimed its block.
@@ -293,10 +335,29 @@ impl Stripe<'_> {
 
     fn region(&self, rows: Range<usize>) -> Region<'_> {
         let [lhs, rhs] = &self.product.sides;
+        if self.product.scaled.is_some() {
+            // The floats are complete.
+            let none = LineOffsets { offset: Offset::Uniform(0), shift: 0 };
+            let (cols, offsets) = (self.cols.clone(), (none, none));
+            return Region {
+                rows,
+                cols,
+                depth: 0,
+                row_sums: &[],
+                col_sums: &[],
+                row_originals: &[],
+                col_originals: &[],
+                row_offsets: offsets.0,
+                col_offsets: offsets.1,
+                rescale: None,
+            };
+        }
         Region {
             depth: self.product.depth,
             row_sums: self.lhs.sums.get(rows.start - self.lhs.first..).unwrap_or_default(),
             col_sums: self.rhs.sums.get(self.cols.start - self.rhs.first..).unwrap_or_default(),
+            row_originals: self.lhs.originals.get(rows.start - self.lhs.first..).unwrap_or_default(),
+            col_originals: self.rhs.originals.get(self.cols.start - self.rhs.first..).unwrap_or_default(),
             row_offsets: lhs.offset,
             col_offsets: rhs.offset,
             rescale: self.product.rescale.as_ref(),

@@ -7,7 +7,9 @@ use crate::error::Error;
 use crate::matrix::{Encoding, Operand};
 use crate::output::FinishFn;
 use crate::pack::{Groups, PackLhsFn, PackRhsFn, SumLineFn};
+use crate::planes::ExpandFn;
 use crate::reading::Reading;
+use crate::segment::AddSegmentFn;
 use crate::span::Spans;
 use once_cell::sync::Lazy;
 
@@ -24,7 +26,9 @@ pub struct Kernel {
     pub(crate) pack_lhs: PackLhsFn,
     pub(crate) pack_rhs: PackRhsFn,
     pub(crate) sum_line: SumLineFn,
+    pub(crate) expand: ExpandFn,
     pub(crate) tile: TileFn,
+    pub(crate) add_segment: AddSegmentFn,
     pub(crate) finish: FinishFn,
     /// A faster kernel of the same instruction set, which sums small numbers in 16 bits. It is in no list: a product
     /// chooses it for its operands.
@@ -38,7 +42,7 @@ pub(crate) type TileFn = unsafe fn(tile: &Tile, acc: &mut [i32]);
 
 /// What one call of a [`TileFn`] multiplies.
 pub(crate) struct Tile<'a> {
-    /// The lines, 1 to [`Kernel::rows`], all over the same stretch of depth; only the last stretch may end within a group.
+    /// The lines, 1 to [`Kernel::rows`], all over the same stretch of depth; the stretch may end within a group.
     pub lhs: &'a [&'a [u8]],
     pub lhs_encoding: Encoding,
     /// A panel over the same stretch.
@@ -140,7 +144,9 @@ macro_rules! kernel {
             use $crate::matrix::{Encoding, Operand};
             use $crate::output::{self, Finish, Region};
             use $crate::pack::{self, Groups};
+            use $crate::planes::{self, Planes};
             use $crate::reading::Reading;
+            use $crate::segment::{self, Segment};
 
             const GROUPS: Groups = Groups::$groups;
             const WIDENED: bool = GROUPS.lhs_size() == 2;
@@ -166,10 +172,18 @@ macro_rules! kernel {
             fn sum_line(line: &[u8], encoding: Encoding) -> i32 {
                 pack::sum_line::<WIDENED>(line, encoding)
             }
+            $(#[target_feature(enable = $feature)])*
+            fn expand(planes: &Planes, from: &[u8], to: &mut [u8]) {
+                planes::expand(planes, from, to)
+            }
             // Not an `unsafe` call: the compiler checks that the list covers the tile's features.
             $(#[target_feature(enable = $feature)])*
             fn multiply(tile: &Tile, acc: &mut [i32]) {
                 $tile(tile, acc)
+            }
+            $(#[target_feature(enable = $feature)])*
+            fn add_segment(segment: &Segment, acc: &[i32], floats: &mut [i32]) {
+                segment::add::<$width>(segment, acc, floats)
             }
             $(#[target_feature(enable = $feature)])*
             unsafe fn finish(finish: &Finish, region: &Region, acc: &mut [i32], room: &mut [i32]) {
@@ -186,7 +200,9 @@ macro_rules! kernel {
                 pack_lhs,
                 pack_rhs,
                 sum_line,
+                expand,
                 tile: multiply,
+                add_segment,
                 finish,
                 narrow: [$($narrow)?].as_slice().first().copied(),
                 is_supported: || true $(&& cpu_has!($feature))*,

@@ -6,7 +6,7 @@
 //! The words: a *line* is a row of the LHS or a column of the RHS; the *depth* is the summed dimension; a *group* is
 //! what one instruction sums of a line; a *panel* is so many lines of the RHS in kernel order; a *tile* is what one
 //! kernel call computes; a *block* is what one thread does at a time; a *stage* is a step from accumulators to the
-//! result, and the *store* is the last.
+//! result, and the *store* is the last; a *segment* is a stretch of depth with scales of its own (a group, in C).
 //!
 //! A good place to start reading is [`gemm()`]; a C call enters in `capi/`.
 
@@ -23,6 +23,7 @@ mod matrix;
 mod output;
 mod pack;
 mod packed;
+mod planes;
 mod prepare;
 mod quantize;
 mod range;
@@ -30,6 +31,7 @@ mod reading;
 #[cfg(test)]
 mod reference;
 mod scratch;
+mod segment;
 mod source;
 mod span;
 mod threads;

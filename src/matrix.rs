@@ -124,6 +124,27 @@ impl<'a> Operand<'a> {
         unsafe { std::slice::from_raw_parts(self.data.add(index * self.stride), runs.len) }
     }
 
+    /// Some of the lines over a stretch of the depth.
+    pub(crate) fn part(&self, lines: Range<usize>, depth: Range<usize>) -> Self {
+        assert!(lines.start <= lines.end && lines.end <= self.lines);
+        assert!(depth.start <= depth.end && depth.end <= self.depth);
+        let (run, at) = match self.order {
+            Order::DepthContiguous => (lines.start, depth.start),
+            Order::LineContiguous => (depth.start, lines.start),
+        };
+        // Of a part without elements it does not matter where it begins.
+        let data = self.data.wrapping_add(run.wrapping_mul(self.stride).wrapping_add(at));
+        Self { data, lines: lines.len(), depth: depth.len(), ..*self }
+    }
+
+    /// Copies the bytes of one line.
+    pub(crate) fn copy_line(&self, line: usize, to: &mut [u8]) {
+        match self.order {
+            Order::DepthContiguous => to.copy_from_slice(self.run(line)),
+            Order::LineContiguous => (0..self.depth).zip(to).for_each(|(d, to)| *to = self.run(d)[line]),
+        }
+    }
+
     /// Where the view's bytes lie.
     pub(crate) fn runs(&self) -> Runs {
         let (count, len) = match self.order {

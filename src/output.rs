@@ -6,6 +6,7 @@
 use crate::matrix::{Offset, Runs};
 use std::ops::Range;
 
+mod compensation;
 mod logistic;
 mod quantize_down;
 mod rescale;
@@ -222,6 +223,9 @@ pub(crate) struct Region<'a> {
     pub row_sums: &'a [i32],
     /// The sum of each of the panel's columns of the RHS; empty if the LHS has no offset.
     pub col_sums: &'a [i32],
+    /// As these, of the elements before they were requantized, if they are compensated.
+    pub row_originals: &'a [i32],
+    pub col_originals: &'a [i32],
     pub row_offsets: LineOffsets<'a>,
     pub col_offsets: LineOffsets<'a>,
     /// If either operand was requantized.

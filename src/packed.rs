@@ -5,36 +5,56 @@
 //! is checked and then still not trusted: all sizes are kept outside of that memory, so whatever becomes of it, nothing
 //! else is touched.
 //!
+//! Numbers may have fewer bits than 8 and then take no more memory than these, and stretches of the depth, *segments*, may
+//! have scales and zero points of their own.
+//!
 //! Kernels of other layouts cannot read it. They get the bytes as they were before ([`Packed::unpack`]); to move between
 //! machines there is a portable form, which is just those.
 
-use crate::buffer::ALIGN;
+use crate::buffer::{ALIGN, Buffer};
 use crate::error::Error;
 use crate::kernel::Kernel;
 use crate::matrix::{Encoding, Offset, Operand, Order};
+use crate::planes::Planes;
 use crate::prepare::Prepared;
 use crate::range::{ElementRange, Stray};
 use crate::reading::Reading;
 use header::{Content, Header};
 use label::{Declared, Label};
 use layout::{Layout, Sections};
-use memory::{Memory, ints, ints_mut};
-use std::ops::Range;
+use memory::{Memory, ints};
 
+mod bits;
 mod bound;
+mod fill;
 mod header;
 mod label;
 mod layout;
+mod line;
 mod memory;
 mod portable;
 mod purpose;
+mod segments;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod unpack;
 
+pub use bits::Bits;
 pub use layout::{Foreign, Form};
+pub use line::Line;
 pub(crate) use memory::Lent;
 pub use purpose::{Purpose, ResultOrder, Side};
+pub use segments::Segments;
+
+/// How an operand is to be packed.
+#[derive(Clone, Copy)]
+pub(crate) struct Packing<'a> {
+    /// Only looked at for [`Packed::bound`].
+    pub offset: Offset<'a>,
+    pub purpose: Purpose,
+    pub bits: Bits,
+    pub segments: Option<Segments<'a>>,
+}
 
 /// An operand as the kernels read it. May be used by several threads at once.
 pub struct Packed {
@@ -56,71 +76,49 @@ impl Packed {
     ///
     /// # Errors
     /// [`Error::TooLarge`].
-    pub(crate) fn size(
-        kernel: &Kernel,
-        (lines, depth): (usize, usize),
-        offset: Offset,
-        purpose: Purpose,
-    ) -> Result<usize, Error> {
+    pub(crate) fn size(kernel: &'static Kernel, shape: (usize, usize), packing: &Packing) -> Result<usize, Error> {
         // No size depends on the encoding.
-        let label = Label { lines, depth, encoding: Encoding::U8, purpose, declared: Declared::of(offset) };
-        let (_, sections) = label.place(kernel).ok_or(TOO_LARGE)?;
+        let kernel = kernel.packer(packing.bits);
+        let (_, sections) = Label::of(shape, Encoding::U8, packing).place(kernel).ok_or(TOO_LARGE)?;
         Ok(sections.end())
     }
 
-    /// Packs `operand`, into `memory` if it is given. `offset` is only looked at for [`Packed::bound`].
+    /// Packs `operand` for `kernel`, or for its narrow one if the numbers have few bits, into `memory` if it is given.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] or [`Error::OutOfMemory`], and then `memory` is untouched.
+    /// [`Error::TooLarge`], [`Error::Element`] or [`Error::OutOfMemory`], and then `memory` is untouched.
     ///
     /// # Panics
-    /// If `memory` is shorter than [`Packed::size`] or starts within a cache line, or there are fewer offsets than lines.
+    /// If `memory` is shorter than [`Packed::size`] or starts within a cache line, or there are fewer offsets than lines, or
+    /// fewer scales or zero points than segments.
     pub(crate) fn new(
         kernel: &'static Kernel,
         operand: &Operand,
-        offset: Offset,
-        purpose: Purpose,
+        packing: &Packing,
         memory: Option<Lent>,
     ) -> Result<Self, Error> {
-        let Operand { lines, depth, encoding, .. } = *operand;
-        let label = Label { lines, depth, encoding, purpose, declared: Declared::of(offset) };
+        let kernel = kernel.packer(packing.bits);
+        let label = Label::of((operand.lines, operand.depth), operand.encoding, packing);
         let (layout, sections) = label.place(kernel).ok_or(TOO_LARGE)?;
+        packing.bits.check(operand, packing.purpose.side)?;
+        // For a piece of a panel before it becomes planes.
+        let mut room = Buffer::empty();
+        if label.line.bits.are_few() {
+            let numbers = match layout.form {
+                Form::Lines => label.line.depth,
+                Form::Panels => layout.width * label.line.piece().min(label.line.depth),
+            };
+            room.reserve(numbers.next_multiple_of(8 * layout.width))?;
+        }
         let memory = match memory {
             Some(lent) => Memory::lent(lent, sections.end()),
             None => Memory::own(sections.end())?,
         };
-        let (stored, bound, range) = (label.stored(kernel), bound::of(operand, offset), ElementRange::of(operand));
+        let (stored, bound) = (label.stored(kernel), bound::of(operand, label.line, packing));
+        let range = ElementRange::of(operand);
         let mut packed = Self { memory, kernel, label, layout, sections, stored, bound, range };
-        packed.fill(operand, offset);
+        packed.fill(operand, packing, room.as_mut_slice());
         Ok(packed)
-    }
-
-    fn fill(&mut self, operand: &Operand, offset: Offset) {
-        let Self { kernel, label: Label { lines, depth, .. }, layout, stored, .. } = *self;
-        let Sections { sums, offsets, bytes } = self.sections.clone();
-        let (head, content) = self.memory.as_mut_slice().split_at_mut(header::LEN);
-        let within = |section: Range<usize>| section.start - header::LEN..section.end - header::LEN;
-        content[..bytes.start - header::LEN].fill(0);
-        let sections = content.get_disjoint_mut([sums, offsets, bytes].map(within));
-        let [sums, offsets, bytes] = sections.expect("sections are apart");
-        let (sums, offsets) = (ints_mut(sums), ints_mut(offsets));
-        if let Offset::PerLine(declared) = offset {
-            offsets.copy_from_slice(&declared[..lines]);
-        }
-        let reading = Reading::plain(operand.encoding, stored);
-        if lines == 0 || depth == 0 {
-            bytes.fill(0);
-        } else if layout.form == Form::Panels {
-            kernel.pack_panels(operand, &reading, 0..lines, bytes);
-            kernel.sum_panels(bytes, stored, depth, sums);
-        } else {
-            kernel.pack_lines(operand, &reading, 0..lines, bytes);
-            let lines = bytes.chunks_exact(layout.pitch);
-            lines.zip(sums).for_each(|(line, sum)| *sum = kernel.sum_line(line, stored));
-        }
-        let checksum = crc32fast::hash(content);
-        let content = Content::Packed { layout, stored, bound: self.bound, range: self.range };
-        head.copy_from_slice(&Header { label: self.label, content, checksum }.to_bytes());
     }
 
     /// What [`Packed::blob`] or [`Packed::save_portable`] gave. The former is used where it lies.
@@ -134,14 +132,15 @@ impl Packed {
         let Content::Packed { layout, stored, bound, range } = kind else {
             return portable::load(&label, checksum, content, kernel);
         };
-        if Layout::of(kernel, layout.form, label.depth) != Some(layout) {
-            let why = Foreign::Layout { theirs: layout, depth: label.depth, kernel: kernel.name };
+        let kernel = kernel.packer(label.line.bits);
+        if Layout::of(kernel, layout.form, label.line) != Some(layout) {
+            let why = Foreign::Layout { theirs: layout, line: label.line, kernel: kernel.name };
             return Err(Error::PackedLayout { why });
         }
         if layout.form != label.purpose.form() || stored != label.stored(kernel) {
             return Err(damaged("the header makes no sense"));
         }
-        let sections = Sections::new(&layout, label.lines, label.offsets());
+        let sections = Sections::new(&layout, &label);
         let sections = sections.filter(|sections| sections.end() == header::LEN + content.len());
         let sections = sections.ok_or(damaged("they are fewer or more than the header says"))?;
         if !bytes.is_aligned() {
@@ -167,7 +166,17 @@ impl Packed {
     }
 
     pub(crate) fn depth(&self) -> usize {
-        self.label.depth
+        self.label.line.depth
+    }
+
+    /// Whether its segments have zero points.
+    pub(crate) fn has_zero_points(&self) -> bool {
+        self.label.zero_points
+    }
+
+    /// What each line is.
+    pub(crate) fn line(&self) -> Line {
+        self.label.line
     }
 
     /// What it was packed for.
@@ -217,14 +226,30 @@ impl Packed {
         self.stored
     }
 
-    /// Whether `kernel` reads it as it lies.
+    /// Whether they may read it in the other encoding as well.
+    pub(crate) fn is_of_both(&self) -> bool {
+        self.label.line.bits.get() < 7
+    }
+
+    /// How its numbers became those that are stored.
+    pub(crate) fn reading(&self) -> Reading {
+        Reading { shift: self.label.shift(self.stored), ..Reading::plain(self.encoding(), self.stored) }
+    }
+
+    /// The planes in which its numbers lie, if they do.
+    pub(crate) fn planes(&self) -> Option<Planes> {
+        let zero = self.label.zero(self.stored);
+        self.label.line.bits.are_few().then(|| self.layout.planes(self.label.line, zero))
+    }
+
+    /// Whether `kernel` reads it as it lies, or widened.
     pub(crate) fn is_for(&self, kernel: &Kernel) -> bool {
-        Layout::of(kernel, self.layout.form, self.label.depth) == Some(self.layout)
+        Layout::of(kernel, self.layout.form, self.label.line) == Some(self.layout)
     }
 
     /// All lines with their sums, for kernels that [`Packed::is_for`] admits.
     pub(crate) fn prepared(&self) -> Prepared<'_> {
-        Prepared { first: 0, bytes: self.bytes(), sums: ints(&self.blob()[self.sections.sums.clone()]) }
+        Prepared { first: 0, bytes: self.bytes(), sums: ints(&self.blob()[self.sections.sums.clone()]), originals: &[] }
     }
 
     fn bytes(&self) -> &[u8] {

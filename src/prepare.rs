@@ -3,7 +3,9 @@
 use crate::kernel::{Kernel, Tile};
 use crate::matrix::{Encoding, Operand};
 use crate::pack::Groups;
+use crate::planes::Planes;
 use crate::reading::Reading;
+use crate::segment::Segment;
 use crate::span::{self, Spans};
 use std::ops::Range;
 
@@ -15,14 +17,18 @@ pub(crate) struct Prepared<'a> {
     pub bytes: &'a [u8],
     /// Of the numbers of each line, offsets not included; empty if nobody needs them.
     pub sums: &'a [i32],
+    /// As these, of the elements before they were requantized; empty unless they are compensated.
+    pub originals: &'a [i32],
 }
 
-/// The memory that it takes to prepare lines: bytes and sums, and bytes for lines that have to be unpacked first.
+/// The memory that it takes to prepare lines: bytes and sums, bytes for lines that have to be unpacked first, and the
+/// sums of the elements as they were.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Room {
     pub bytes: usize,
     pub sums: usize,
     pub unpacked: usize,
+    pub originals: usize,
 }
 
 impl Kernel {
@@ -43,12 +49,12 @@ impl Kernel {
     }
 
     pub(crate) fn room_for_lines(&self, lines: usize, depth: usize) -> Room {
-        Room { bytes: lines * self.pitch(depth), sums: lines, unpacked: 0 }
+        Room { bytes: lines * self.pitch(depth), sums: lines, ..Room::default() }
     }
 
     pub(crate) fn room_for_panels(&self, lines: usize, depth: usize) -> Room {
         let lines = lines.next_multiple_of(self.width);
-        Room { bytes: lines * self.pad(depth), sums: lines, unpacked: 0 }
+        Room { bytes: lines * self.pad(depth), sums: lines, ..Room::default() }
     }
 
     /// Packs `lines` of an LHS.
@@ -56,6 +62,12 @@ impl Kernel {
         let pitch = self.pitch(src.depth);
         // SAFETY: whoever has a kernel has a CPU that runs it.
         unsafe { (self.pack_lhs)(src, reading, lines.start, pitch, &mut bytes[..lines.len() * pitch]) }
+    }
+
+    /// Packs an LHS of one line, and zeros after it.
+    pub(crate) fn pack_line(&self, src: &Operand, reading: &Reading, bytes: &mut [u8]) {
+        // SAFETY: whoever has a kernel has a CPU that runs it.
+        unsafe { (self.pack_lhs)(src, reading, 0, bytes.len(), bytes) }
     }
 
     /// The sum of a line of an LHS that the kernels read as `encoding`.
@@ -69,6 +81,18 @@ impl Kernel {
         let bytes = &mut bytes[..self.room_for_panels(lines.len(), src.depth).bytes];
         // SAFETY: whoever has a kernel has a CPU that runs it.
         unsafe { (self.pack_rhs)(src, reading, lines.start, bytes) }
+    }
+
+    /// Widens numbers that are stored in planes, as many as `to` has bytes.
+    pub(crate) fn expand(&self, planes: &Planes, from: &[u8], to: &mut [u8]) {
+        // SAFETY: whoever has a kernel has a CPU that runs it.
+        unsafe { (self.expand)(planes, from, to) }
+    }
+
+    /// Adds a segment of a tile to its floats.
+    pub(crate) fn add_segment(&self, segment: &Segment, acc: &[i32], floats: &mut [i32]) {
+        // SAFETY: whoever has a kernel has a CPU that runs it.
+        unsafe { (self.add_segment)(segment, acc, floats) }
     }
 
     /// The sums of all lines of panels that hold numbers of `encoding`: their products with a line of ones.

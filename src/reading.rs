@@ -26,6 +26,11 @@ impl Reading {
         self.requantization.map_or(255, |requantization| requantization.levels.into())
     }
 
+    /// Whether what rounding adds to the means of lines is taken off the sums.
+    pub(crate) fn is_compensated(&self) -> bool {
+        self.requantization.is_some_and(|requantization| requantization.is_compensated)
+    }
+
     /// What is added to each byte, modulo 256.
     #[inline(always)]
     pub(crate) fn added(&self) -> u8 {

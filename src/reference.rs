@@ -46,7 +46,7 @@ pub(crate) fn requantized_product(
     let sequence = xorshift();
     let requantized = |element: i32, levels: i64, add_mod: usize, xorshift: usize| {
         let added = match mode {
-            RoundingMode::Nearest => 127,
+            RoundingMode::Nearest | RoundingMode::Compensated => 127,
             RoundingMode::AddMod => add_mod % 255,
             RoundingMode::Xorshift => sequence[xorshift % 255],
         };
@@ -67,7 +67,17 @@ pub(crate) fn requantized_product(
             rescaled((col as i32).wrapping_mul(a), 255, r),
             a.wrapping_mul(b).wrapping_mul(depth as i32),
         ];
-        results.push(terms.into_iter().fold(0, i32::wrapping_add));
+        let sum = terms.into_iter().fold(0, i32::wrapping_add);
+        let exact = |side: &dyn Fn(usize) -> i32| (0..depth).map(|d| i64::from(side(d))).sum::<i64>();
+        let means = |levels: i64, requantized: i64, exact: i64, offset: i32| {
+            let growth = (255 * requantized - levels * exact) as f64 * (levels as f64).recip();
+            let sum = exact as f64 + f64::from(offset) * depth as f64;
+            ((sum + growth * 0.5) as f32, (growth * (depth as f64).recip()) as f32)
+        };
+        let (x_middle, x_error) = means(l, row, exact(&|d| lhs(i, d).0), a);
+        let (y_middle, y_error) = means(r, col, exact(&|d| rhs(j, d).0), b);
+        let error = (x_error * y_middle + x_middle * y_error).round_ties_even() as i32;
+        results.push(if mode == RoundingMode::Compensated { sum.wrapping_sub(error) } else { sum });
     }
     results
 }

@@ -3,14 +3,16 @@
 use crate::bit_depth::Requantization;
 use crate::buffer::Carver;
 use crate::error::Error;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, MAX_ROWS, MAX_WIDTH};
 use crate::matrix::{Encoding, Offset, Operand, Order, Runs, bytes_of};
 use crate::output::{LineOffsets, Rescale};
 use crate::pack::Groups;
-use crate::packed::{Form, Packed, Side};
+use crate::packed::{Bits, Form, Line, Packed, Side};
+use crate::planes::Planes;
 use crate::prepare::{Prepared, Room};
 use crate::range::{ElementRange, Stray};
 use crate::reading::Reading;
+use crate::segment::{Edge, sum_part};
 use crate::span::{self, Reach};
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -109,6 +111,14 @@ impl<'a> Factor<'a> {
         }
     }
 
+    /// How many elements of a line have a scale together, if it is packed so.
+    pub(crate) fn segment(&self) -> Option<usize> {
+        match &self.item {
+            Item::Operand(_) => None,
+            Item::Packed(packed) => packed.segment(),
+        }
+    }
+
     /// How many bits of its elements count.
     pub(crate) fn bits(&self) -> u32 {
         self.requantization.map_or(8, |requantization| requantization.bits())
@@ -142,27 +152,36 @@ impl<'a> Factor<'a> {
         runs.overlap(&item) || offsets.is_some_and(|offsets| runs.overlap(&offsets))
     }
 
-    /// What the magnitude of a sum of products with `other` cannot exceed.
+    /// What the magnitude of a sum of products with `other` cannot exceed, nor that of a segment if there are any.
     pub(crate) fn bound(&self, other: &Factor) -> u128 {
         if self.requantization.is_some() || other.requantization.is_some() {
             // Four terms, each rounded by itself, of numbers from 0 to 255 and offsets.
-            let reach = |factor: &Factor| 255 + factor.greatest_offset();
-            return self.depth() as u128 * reach(self) * reach(other) + 3;
+            let [a, b] = [self, other].map(|factor| 255 + factor.greatest_offset());
+            let is_compensated = self.requantization.is_some_and(|requantization| requantization.is_compensated);
+            // An element's error is at most 127.5.
+            let compensation = if is_compensated { 128 * (a + b) } else { 0 };
+            return self.depth() as u128 * (a * b + compensation) + 4;
         }
-        let (lhs, rhs) = (self.total() * other.greatest(), other.total() * self.greatest());
+        let segment = self.segment().or(other.segment());
+        let depth = segment.unwrap_or(self.depth()).min(self.depth()) as u128;
+        let (lhs, rhs) = (self.total(depth) * other.greatest(), other.total(depth) * self.greatest());
         lhs.min(rhs)
     }
 
-    /// What the sum of the magnitudes of a line's elements, their offset included, cannot exceed.
-    fn total(&self) -> u128 {
+    /// What the sum of the magnitudes of so many elements of a line, their offset included, cannot exceed.
+    fn total(&self, depth: u128) -> u128 {
+        let most = self.greatest() * depth;
         match &self.item {
-            Item::Operand(_) => self.greatest() * self.depth() as u128,
-            Item::Packed(packed) => packed.bound(self.offset).into(),
+            Item::Operand(_) => most,
+            Item::Packed(packed) => most.min(packed.bound(self.offset).into()),
         }
     }
 
     /// The greatest magnitude that an element could have, its offset included.
     fn greatest(&self) -> u128 {
+        if let Item::Packed(packed) = self.item {
+            return packed.greatest(self.offset).into();
+        }
         let ElementRange { least, greatest } = self.range();
         let ends = [least, greatest].map(i64::from);
         let reach = |offset: &i32| ends.map(|end| (end + i64::from(*offset)).unsigned_abs()).into_iter().max();
@@ -232,7 +251,14 @@ pub(crate) struct Source<'a> {
     kernel: &'static Kernel,
     side: Side,
     input: Input<'a>,
-    depth: usize,
+    /// How its own lines lie in panels.
+    line: Line,
+    /// The planes in which the numbers of panels lie that are ready, if they do.
+    planes: Option<Planes>,
+    /// Its scales and zero points, if it has segments.
+    segments: Option<&'a Packed>,
+    /// How many numbers a segment has, if either side has any.
+    segment: Option<usize>,
     reading: Reading,
     pub offset: LineOffsets<'a>,
     /// Whether the sums of this side's lines are needed, because something is added to the other side's elements.
@@ -284,23 +310,36 @@ impl<'a> Sides<'a> {
             }
             _ => None,
         };
-        let panels = ready(rhs, Form::Panels);
+        // Beside an LHS with segments panels are read from any depth on, which planes are not.
+        let panels = ready(rhs, Form::Panels).filter(|panels| lhs.segment().is_none() || panels.line().is_plain());
         let lhs_encoding = match (panels, kernel.groups) {
-            (Some(panels), Groups::Quads) => panels.stored().other(),
+            (Some(panels), Groups::Quads) if !panels.is_of_both() => panels.stored().other(),
             _ => lhs.read_as(),
         };
-        let lines = ready(lhs, Form::Lines).filter(|lines| lines.stored() == lhs_encoding);
+        // Beside an RHS with segments their sums are needed, but those of whole lines are packed.
+        let lines = ready(lhs, Form::Lines)
+            .filter(|lines| lines.stored() == lhs_encoding && lines.line().is_plain() && rhs.segment().is_none());
         let rhs_encoding = kernel.groups.rhs_encoding(lhs_encoding);
-        let rhs_reading = match is_narrow && panels.is_none() {
-            true => rhs.centred(rhs_encoding),
-            false => rhs.reading(rhs_encoding),
+        let rhs_reading = match panels {
+            Some(panels) => Reading { to: rhs_encoding, ..panels.reading() },
+            None if is_narrow => rhs.centred(rhs_encoding),
+            None => rhs.reading(rhs_encoding),
         };
         let readings = [lhs.reading(lhs_encoding), rhs_reading];
         let [lhs_numbers, rhs_numbers] = [(lhs, 0), (rhs, 1)].map(|(factor, side)| factor.numbers(&readings[side]));
         let rescale = Rescale::new(&readings[0], &readings[1]);
         let offsets = [lhs.line_offsets(&readings[0]), rhs.line_offsets(&readings[1])];
+        let is_added_to = [0, 1].map(|side| {
+            let reading = &readings[side];
+            offsets[side].uniform() != Some(0) || rescale.is_some() && reading.shift != 0 || reading.is_compensated()
+        });
+        let segment = lhs.segment().or(rhs.segment());
+        let segments = [lhs, rhs].map(|factor| match factor.item {
+            Item::Packed(packed) if packed.segment().is_some() => Some(packed),
+            _ => None,
+        });
         let is_added_to =
-            [0, 1].map(|side| offsets[side].uniform() != Some(0) || (rescale.is_some() && readings[side].shift != 0));
+            [0, 1].map(|side| is_added_to[side] || segments[side].is_some_and(|packed| packed.has_zero_points()));
         let source = |side, factor: &Factor<'a>, ready: Option<&'a Packed>, reading, offset, is_summed| Source {
             kernel,
             side,
@@ -309,7 +348,13 @@ impl<'a> Sides<'a> {
                 (Item::Operand(operand), _) => Input::Operand(operand),
                 (Item::Packed(packed), None) => Input::Otherwise(packed),
             },
-            depth: factor.depth(),
+            line: ready.map_or(
+                Line { depth: factor.depth(), bits: Bits::ALL, segment: factor.segment().unwrap_or(0) },
+                Packed::line,
+            ),
+            planes: ready.and_then(Packed::planes),
+            segments: segments[if side == Side::Lhs { 0 } else { 1 }],
+            segment,
             reading,
             offset,
             is_summed,
@@ -345,7 +390,9 @@ impl<'a> Source<'a> {
     pub(crate) fn ready(&self) -> Option<Prepared<'a>> {
         match self.input {
             Input::Ready(prepared) => Some(prepared),
-            _ if self.in_place().is_some() && !self.is_summed => Some(Prepared { first: 0, bytes: &[], sums: &[] }),
+            _ if self.in_place().is_some() && !self.is_summed => {
+                Some(Prepared { first: 0, bytes: &[], sums: &[], originals: &[] })
+            }
             _ => None,
         }
     }
@@ -363,15 +410,34 @@ impl<'a> Source<'a> {
 
     /// What so many lines take when they are prepared.
     pub(crate) fn room(&self, lines: usize) -> Room {
-        let all = match self.side {
-            Side::Lhs => self.kernel.room_for_lines(lines, self.depth),
-            Side::Rhs => self.kernel.room_for_panels(lines, self.depth),
+        let depth = self.line.depth;
+        let bytes = match (self.side, self.segments) {
+            (Side::Lhs, None) => self.kernel.room_for_lines(lines, depth).bytes,
+            (Side::Lhs, Some(_)) => lines * self.line.pieces() * self.slot(),
+            (Side::Rhs, _) => lines.next_multiple_of(self.kernel.width) * self.line.len(self.kernel.groups),
+        };
+        // Beside an LHS with segments, sums are taken of parts of panels.
+        let sums = match self.side {
+            Side::Lhs => lines * self.pieces(),
+            Side::Rhs if self.segment.is_some() && self.segments.is_none() => 0,
+            Side::Rhs => lines.next_multiple_of(self.kernel.width) * self.pieces(),
         };
         Room {
-            bytes: if self.in_place().is_some() { 0 } else { all.bytes },
-            sums: if self.is_summed { all.sums } else { 0 },
-            unpacked: if matches!(self.input, Input::Otherwise(_)) { lines * self.depth } else { 0 },
+            bytes: if self.in_place().is_some() { 0 } else { bytes },
+            sums: if self.is_summed { sums } else { 0 },
+            unpacked: if matches!(self.input, Input::Otherwise(_)) { lines * depth } else { 0 },
+            originals: if self.reading.is_compensated() { lines } else { 0 },
         }
+    }
+
+    /// How many sums a line has.
+    fn pieces(&self) -> usize {
+        self.segment.map_or(1, |segment| self.line.depth.div_ceil(segment))
+    }
+
+    /// The bytes of a segment of a line of an LHS that has them: whole groups, in which the segment may begin and end anywhere.
+    fn slot(&self) -> usize {
+        (self.kernel.pad(self.line.piece()) + self.kernel.groups.len()) * self.kernel.groups.lhs_size()
     }
 
     /// Packs `lines` and sums them.
@@ -379,16 +445,18 @@ impl<'a> Source<'a> {
     where
         'a: 's,
     {
-        let Space { bytes, sums, unpacked } = space.first(self.room(lines.len()));
+        let Space { bytes, sums, unpacked, originals } = space.first(self.room(lines.len()));
         match &self.input {
             Input::Ready(prepared) => *prepared,
-            Input::Operand(operand) => self.pack(operand, &self.reading, lines.clone(), lines.start, bytes, sums),
+            Input::Operand(operand) => {
+                self.pack(operand, &self.reading, lines.clone(), lines.start, (bytes, sums, originals))
+            }
             Input::Otherwise(packed) => {
                 packed.unpack(lines.clone(), unpacked);
-                let shape = (lines.len(), self.depth);
-                let operand = Operand::new(unpacked, shape, self.depth, Order::DepthContiguous, packed.encoding());
+                let (shape, stride) = ((lines.len(), self.line.depth), self.line.depth);
+                let operand = Operand::new(unpacked, shape, stride, Order::DepthContiguous, packed.encoding());
                 let reading = Reading { first_line: lines.start, ..self.reading };
-                self.pack(&operand, &reading, 0..lines.len(), lines.start, bytes, sums)
+                self.pack(&operand, &reading, 0..lines.len(), lines.start, (bytes, sums, originals))
             }
         }
     }
@@ -400,31 +468,80 @@ impl<'a> Source<'a> {
         reading: &Reading,
         lines: Range<usize>,
         first: usize,
-        bytes: &'s mut [u8],
-        sums: &'s mut [i32],
+        (bytes, sums, originals): (&'s mut [u8], &'s mut [i32], &'s mut [i32]),
     ) -> Prepared<'s>
     where
         'a: 's,
     {
         let (kernel, count) = (self.kernel, lines.len());
+        if let Some(requantization) = reading.requantization.filter(|_| reading.is_compensated()) {
+            requantization.sum_lines(operand, lines.clone(), originals);
+        }
         match self.side {
             Side::Lhs => {
-                if self.in_place().is_none() {
+                if self.segments.is_some() {
+                    self.pack_slots(operand, lines, bytes);
+                } else if self.in_place().is_none() {
                     kernel.pack_lines(operand, reading, lines, bytes);
                 }
-                let prepared = Prepared { first, bytes, sums: &[] };
-                let all = self.lines(&prepared, 0..self.depth);
-                for (sum, line) in sums.iter_mut().zip(first..first + count) {
-                    *sum = kernel.sum_line(all.get(line), self.encoding());
+                let prepared = Prepared { first, bytes, sums: &[], originals };
+                let pieces = self.pieces().max(1);
+                for (piece, depth) in self.each_piece().enumerate() {
+                    let all = self.lines(&prepared, depth);
+                    for (sums, line) in sums.chunks_exact_mut(pieces).zip(first..first + count) {
+                        sums[piece] = kernel.sum_line(all.get(line), self.encoding());
+                    }
                 }
                 Prepared { sums, ..prepared }
             }
+            Side::Rhs if self.segments.is_some() => {
+                self.pack_segments(operand, lines, bytes, sums);
+                Prepared { first, bytes, sums, originals }
+            }
             Side::Rhs => {
                 kernel.pack_panels(operand, reading, lines, bytes);
-                if self.is_summed {
-                    kernel.sum_panels(bytes, self.encoding(), self.depth, sums);
+                if !sums.is_empty() {
+                    kernel.sum_panels(bytes, self.encoding(), self.line.depth, sums);
                 }
-                Prepared { first, bytes, sums }
+                Prepared { first, bytes, sums, originals }
+            }
+        }
+    }
+
+    /// The depths that are summed together.
+    fn each_piece(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+        let (depth, step) = (self.line.depth, self.segment.unwrap_or(self.line.depth).max(1));
+        let whole = (self.segment.is_none() && depth == 0).then_some(0..0);
+        whole.into_iter().chain((0..depth).step_by(step).map(move |from| from..depth.min(from + step)))
+    }
+
+    /// Packs each segment of lines into a slot of its own, in groups as the other side's panels have them.
+    fn pack_slots(&self, operand: &Operand, lines: Range<usize>, bytes: &mut [u8]) {
+        let (groups, mut slots) = (self.kernel.groups, bytes.chunks_exact_mut(self.slot()));
+        for line in lines {
+            for depth in self.line.each_piece() {
+                let slot = slots.next().expect("a slot for each segment");
+                let (before, rest) = slot.split_at_mut(depth.start % groups.len() * groups.lhs_size());
+                before.fill(0);
+                self.kernel.pack_line(&operand.part(line..line + 1, depth), &self.reading, rest);
+            }
+        }
+    }
+
+    /// Packs and sums each segment of panels.
+    fn pack_segments(&self, operand: &Operand, lines: Range<usize>, bytes: &mut [u8], sums: &mut [i32]) {
+        let (kernel, width) = (self.kernel, self.kernel.width);
+        let (mut bytes, mut sums) = (bytes, sums.chunks_exact_mut(width));
+        for first in lines.clone().step_by(width) {
+            for depth in self.line.each_piece() {
+                let part = operand.part(first..lines.end.min(first + width), depth);
+                let padded = self.line.padded(part.depth, kernel.groups);
+                let panel = bytes.split_off_mut(..padded * width).expect("room for all segments");
+                kernel.pack_panels(&part, &self.reading, 0..part.lines, panel);
+                panel[kernel.pad(part.depth) * width..].fill(0);
+                if let Some(sums) = sums.next() {
+                    kernel.sum_panels(panel, self.encoding(), padded, sums);
+                }
             }
         }
     }
@@ -438,16 +555,84 @@ impl<'a> Source<'a> {
         if let Some(&operand) = self.in_place() {
             return Lines::InPlace { operand, depth };
         }
-        let (size, pitch) = (self.kernel.groups.lhs_size(), self.kernel.pitch(self.depth));
-        let stretch = depth.start * size..self.kernel.pad(depth.end) * size;
+        let (kernel, line) = (self.kernel, &self.line);
+        let (groups, size) = (kernel.groups, kernel.groups.lhs_size());
+        let (pitch, stretch) = if self.segments.is_some() {
+            let start = depth.start / line.piece() * self.slot();
+            let len = groups.pad(depth.start % groups.len() + depth.len());
+            (line.pieces() * self.slot(), start..start + len * size)
+        } else {
+            // Beside segments a line ends with each of them: the next one's numbers are not to be summed with it.
+            let end = if self.segment.is_some() { depth.end } else { groups.pad(depth.end) };
+            (kernel.pitch(line.depth), depth.start * size..end * size)
+        };
         Lines::Packed { bytes: from.bytes, first: from.first, pitch, stretch }
     }
 
-    /// A panel of the RHS over a stretch of the depth.
+    /// The memory that a panel over so much of the depth has to be widened into.
+    pub(crate) fn widened_len(&self, depth: usize) -> usize {
+        self.planes.map_or(0, |_| self.line.padded(depth, self.kernel.groups) * self.kernel.width)
+    }
+
+    /// A panel of the RHS over a stretch of the depth, and over what there is before it of its first group, in `room` if it has
+    /// to be widened.
     #[inline]
-    pub(crate) fn panel<'s>(&self, from: &Prepared<'s>, line: usize, depth: Range<usize>) -> &'s [u8] {
-        let (width, end) = (self.kernel.width, self.kernel.pad(depth.end));
-        &from.bytes[(line - from.first) * self.kernel.pad(self.depth)..][depth.start * width..end * width]
+    pub(crate) fn panel<'s>(
+        &self,
+        from: &Prepared<'s>,
+        line: usize,
+        depth: Range<usize>,
+        room: &'s mut [u8],
+    ) -> &'s [u8] {
+        let Self { kernel, line: own, .. } = self;
+        let place = own.place(depth.start, kernel.groups);
+        let before = place % kernel.groups.len();
+        let len = own.padded(before + depth.len(), kernel.groups) * kernel.width;
+        let panel = &from.bytes[(line - from.first) * own.bytes(own.len(kernel.groups))..];
+        let bytes = &panel[own.bytes(place - before) * kernel.width..][..own.bytes(len)];
+        let Some(planes) = &self.planes else { return bytes };
+        kernel.expand(planes, bytes, &mut room[..len]);
+        &room[..len]
+    }
+
+    /// What there is to know of lines of the LHS in a segment.
+    pub(crate) fn rows_in(&self, from: &Prepared, rows: Range<usize>, segment: usize, edge: &mut Edge<MAX_ROWS>) {
+        for (sum, row) in edge.sums.iter_mut().zip(rows.clone()) {
+            *sum = from.sums.get((row - from.first) * self.pieces() + segment).copied().unwrap_or(0);
+        }
+        self.parameters_in(rows, segment, &mut edge.offsets, &mut edge.scales);
+    }
+
+    /// What there is to know of lines of the RHS in a segment, of whose panel the products are with `panel`.
+    pub(crate) fn cols_in(
+        &self,
+        from: &Prepared,
+        cols: Range<usize>,
+        (segment, depth, panel): (usize, Range<usize>, &[u8]),
+        edge: &mut Edge<MAX_WIDTH>,
+    ) {
+        let width = self.kernel.width;
+        if self.segments.is_some() {
+            let at = ((cols.start - from.first) / width * self.pieces() + segment) * width;
+            let sums = from.sums.get(at..at + cols.len()).unwrap_or_default();
+            edge.sums[..sums.len()].copy_from_slice(sums);
+        } else if self.is_summed {
+            let before = depth.start % self.kernel.groups.len();
+            let depths = before..before + depth.len();
+            sum_part(panel, self.kernel.groups, self.encoding(), depths, &mut edge.sums[..width]);
+        }
+        self.parameters_in(cols, segment, &mut edge.offsets, &mut edge.scales);
+    }
+
+    fn parameters_in(&self, lines: Range<usize>, segment: usize, offsets: &mut [i32], scales: &mut [f32]) {
+        match self.segments {
+            None => offsets.iter_mut().zip(lines).for_each(|(to, line)| *to = self.offset.of(line)),
+            Some(packed) => {
+                packed.scales(lines.clone(), segment, scales);
+                packed.zero_points(lines.clone(), segment, offsets);
+                offsets.iter_mut().zip(lines).for_each(|(to, line)| *to = self.offset.of(line).wrapping_sub(*to));
+            }
+        }
     }
 }
 
@@ -472,15 +657,22 @@ pub(crate) struct Space<'s> {
     bytes: &'s mut [u8],
     sums: &'s mut [i32],
     unpacked: &'s mut [u8],
+    originals: &'s mut [i32],
 }
 
 impl<'s> Space<'s> {
     pub(crate) fn len(room: Room) -> usize {
-        Carver::cost(room.bytes) + Carver::cost(room.sums * size_of::<i32>()) + Carver::cost(room.unpacked)
+        let ints = |len: usize| Carver::cost(len * size_of::<i32>());
+        Carver::cost(room.bytes) + ints(room.sums) + Carver::cost(room.unpacked) + ints(room.originals)
     }
 
     pub(crate) fn carve(carver: &mut Carver<'s>, room: Room) -> Self {
-        Self { bytes: carver.bytes(room.bytes), sums: carver.ints(room.sums), unpacked: carver.bytes(room.unpacked) }
+        Self {
+            bytes: carver.bytes(room.bytes),
+            sums: carver.ints(room.sums),
+            unpacked: carver.bytes(room.unpacked),
+            originals: carver.ints(room.originals),
+        }
     }
 
     /// The first part of this memory; what is left is the rest.
@@ -489,12 +681,13 @@ impl<'s> Space<'s> {
             bytes: self.bytes.split_off_mut(..room.bytes).expect("room for all lines"),
             sums: self.sums.split_off_mut(..room.sums).expect("a sum for each line"),
             unpacked: self.unpacked.split_off_mut(..room.unpacked).expect("room for all lines, unpacked"),
+            originals: self.originals.split_off_mut(..room.originals).expect("another sum for each line"),
         }
     }
 
     /// What all pieces of this memory together hold, from the first line on.
     pub(crate) fn prepared(self) -> Prepared<'s> {
-        Prepared { first: 0, bytes: self.bytes, sums: self.sums }
+        Prepared { first: 0, bytes: self.bytes, sums: self.sums, originals: self.originals }
     }
 
     /// As much of this memory as so many lines take.
@@ -503,6 +696,7 @@ impl<'s> Space<'s> {
             bytes: &mut self.bytes[..room.bytes],
             sums: &mut self.sums[..room.sums],
             unpacked: &mut self.unpacked[..room.unpacked],
+            originals: &mut self.originals[..room.originals],
         }
     }
 }

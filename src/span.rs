@@ -4,9 +4,7 @@
 //! added up next. It follows from the range of both sides, or, for panels whose values are known, from one range and
 //! the values.
 
-#![cfg_attr(not(test), allow(dead_code, reason = "panels are not looked at yet"))]
-
-use crate::kernel::{Kernel, MAX_WIDTH};
+use crate::kernel::Kernel;
 use crate::matrix::Encoding;
 
 /// The longest span, in groups.
@@ -64,6 +62,7 @@ pub(crate) fn span(lhs: Reach, rhs: Reach) -> u8 {
 /// The spans of panels of `kernel`, for each panel those of its stretches: the longest that are exact for whatever LHS
 /// within `lhs`.
 pub(crate) fn prove(kernel: &Kernel, panels: &[u8], stored: Encoding, depth: usize, lhs: Reach, spans: &mut [u8]) {
+    assert_eq!(kernel.width % LINES, 0, "panels are whole blocks of lines");
     let group_len = kernel.groups.len() * kernel.width;
     let panel_len = kernel.width * kernel.pad(depth);
     if panel_len == 0 {
@@ -71,73 +70,81 @@ pub(crate) fn prove(kernel: &Kernel, panels: &[u8], stored: Encoding, depth: usi
     }
     let stretches = panel_len.div_ceil(STRETCH * group_len);
     for (panel, spans) in panels.chunks_exact(panel_len).zip(spans.chunks_exact_mut(stretches)) {
-        for (groups, span) in panel.chunks(STRETCH * group_len).zip(spans) {
-            *span = Parts::of(groups, group_len, stored).span(lhs);
+        for (stretch, span) in panel.chunks(STRETCH * group_len).zip(spans) {
+            *span = Farthest::of(stretch, group_len, stored).span(lhs);
         }
     }
 }
 
-/// Sums of two for each lane of 16 bits, of each group of a stretch.
-type Sums = [[u16; 2 * MAX_WIDTH]; STRETCH];
+/// Lines that are looked at together, and the lanes of 16 bits in one of their groups.
+const LINES: usize = 16;
+const LANES: usize = 2 * LINES;
 
-/// The sums of what is above 0 and of what is below. A partial sum with any LHS lies between these times its ends.
-struct Parts {
-    above: Sums,
-    below: Sums,
-    lanes: usize,
+/// The windows that are tried, from 1 group to [`MAX`].
+const WINDOWS: usize = MAX.ilog2() as usize + 1;
+
+/// How far the numbers of a stretch, summed lane by lane over windows of each length, get above 0 and below, if only those
+/// of one sign are summed. Partial sums with any LHS lie between these times its ends.
+#[derive(Default)]
+struct Farthest {
+    above: [i16; WINDOWS],
+    below: [i16; WINDOWS],
 }
 
-impl Parts {
-    fn of(groups: &[u8], group_len: usize, stored: Encoding) -> Self {
-        let mut parts = Self { above: [[0; _]; _], below: [[0; _]; _], lanes: group_len / 2 };
-        for (i, group) in groups.chunks_exact(group_len).enumerate() {
-            let pairs = group.as_chunks::<2>().0;
-            for (above, &[x, y]) in parts.above[i].iter_mut().zip(pairs) {
-                *above = match stored {
-                    Encoding::U8 => u16::from(x) + u16::from(y),
-                    Encoding::S8 => (x as i8).max(0) as u16 + (y as i8).max(0) as u16,
-                };
-            }
-            if stored == Encoding::S8 {
-                for (below, &[x, y]) in parts.below[i].iter_mut().zip(pairs) {
-                    *below = u16::from((x as i8).min(0).unsigned_abs()) + u16::from((y as i8).min(0).unsigned_abs());
+impl Farthest {
+    fn of(stretch: &[u8], group_len: usize, stored: Encoding) -> Self {
+        let mut farthest = Self::default();
+        for block in (0..group_len).step_by(2 * LANES) {
+            let mut above = [[0; LANES]; STRETCH];
+            let mut below = above;
+            for ((above, below), group) in above.iter_mut().zip(&mut below).zip(stretch.chunks_exact(group_len)) {
+                let pairs = group[block..].as_chunks().0;
+                for ((above, below), &pair) in above.iter_mut().zip(below).zip(pairs) {
+                    // Numbers are taken apart in lanes of 16 bits, which any processor does many at a time.
+                    let pair = i16::from_le_bytes(pair);
+                    let [x, y] = match stored {
+                        Encoding::U8 => [pair & 0xff, pair >> 8 & 0xff],
+                        Encoding::S8 => [pair << 8 >> 8, pair >> 8],
+                    };
+                    *above = x.max(0) + y.max(0);
+                    *below = *above - x - y;
                 }
             }
+            raise(above, &mut farthest.above);
+            raise(below, &mut farthest.below);
         }
-        parts
+        farthest
     }
 
-    /// Windows are doubled for as long as their sums fit.
-    fn span(mut self, lhs: Reach) -> u8 {
-        let mut span = 0;
-        let mut windows = STRETCH;
-        while windows > 0 && self.fit(windows, lhs) {
-            span = STRETCH / windows;
-            windows /= 2;
-            for sums in [&mut self.above, &mut self.below] {
-                for i in 0..windows {
-                    let (first, second) = (sums[2 * i], sums[2 * i + 1]);
-                    for (sum, (x, y)) in sums[i].iter_mut().zip(first.into_iter().zip(second)).take(self.lanes) {
-                        *sum = x + y;
-                    }
-                }
-            }
-        }
-        span as u8
-    }
-
-    /// Whether no partial sum of the first few windows can leave 16 bits.
-    fn fit(&self, windows: usize, lhs: Reach) -> bool {
+    /// The longest window that fits.
+    fn span(&self, lhs: Reach) -> u8 {
         let [up, down] = lhs.rise();
-        let mut most = [0, 0];
-        for (above, below) in self.above[..windows].iter().zip(&self.below) {
-            for (&above, &below) in above[..self.lanes].iter().zip(&below[..self.lanes]) {
-                let (above, below) = (u32::from(above), u32::from(below));
-                most[0] = most[0].max(up * above + down * below);
-                most[1] = most[1].max(down * above + up * below);
+        let fits = |window: &usize| {
+            let [above, below] = [self.above, self.below].map(|most| u32::from(most[*window].unsigned_abs()));
+            // One side is unsigned, so that one term of each sum is 0.
+            up * above + down * below <= ROOM[0] && down * above + up * below <= ROOM[1]
+        };
+        (0..WINDOWS).rev().find(fits).map_or(0, |window| 1 << window)
+    }
+}
+
+/// Raises `most` to the greatest sums in windows of 1 group, 2, 4 and so on.
+fn raise(mut sums: [[i16; LANES]; STRETCH], most: &mut [i16; WINDOWS]) {
+    for (window, most) in most.iter_mut().enumerate() {
+        let count = STRETCH >> window;
+        let mut greatest = [0; LANES];
+        for sums in &sums[..count] {
+            for (greatest, &sum) in greatest.iter_mut().zip(sums) {
+                *greatest = sum.max(*greatest);
             }
         }
-        most[0] <= ROOM[0] && most[1] <= ROOM[1]
+        *most = greatest.into_iter().fold(*most, i16::max);
+        for i in 0..count / 2 {
+            let (first, second) = (sums[2 * i], sums[2 * i + 1]);
+            for ((sum, x), y) in sums[i].iter_mut().zip(first).zip(second) {
+                *sum = x + y;
+            }
+        }
     }
 }
 

@@ -35,8 +35,6 @@ static int32_t *allocate_accumulators(const struct problem *problem) {
 static int32_t *accumulators_of(const struct problem *problem, struct bits bits, enum rule rule) {
     int32_t *defined = allocate_accumulators(problem);
     multiply(problem, bits, rule, defined);
-    if (rule == COMPENSATED)
-        return defined;
     int32_t *accumulators = allocate_accumulators(problem);
     multiply_by_library(problem, bits, rule, accumulators);
     if (memcmp(accumulators, defined, (size_t)problem->rows * (size_t)problem->columns * sizeof *defined) != 0) {

@@ -5,7 +5,11 @@
 #include <stdlib.h>
 
 static const uint32_t roundings[] = {
-    [NEAREST] = QGEMM_REQUANTIZE_NEAREST, [XORSHIFT] = QGEMM_REQUANTIZE_XORSHIFT, [ADD_MOD] = QGEMM_REQUANTIZE_ADD_MOD};
+    [NEAREST] = QGEMM_REQUANTIZE_NEAREST,
+    [XORSHIFT] = QGEMM_REQUANTIZE_XORSHIFT,
+    [ADD_MOD] = QGEMM_REQUANTIZE_ADD_MOD,
+    [COMPENSATED] = QGEMM_REQUANTIZE_COMPENSATED,
+};
 
 static qgemm_bit_depth bit_depth_of(struct bits bits, enum rule rule) {
     qgemm_bit_depth depth = QGEMM_BIT_DEPTH_INIT;

@@ -57,7 +57,7 @@ static int32_t dot(const int16_t *x, const int16_t *y, int depth) {
 // What a line gives to the accumulators beside its products.
 struct line {
     int32_t with_offset;            // its sum times the offset of the other side, scaled up again
-    float sum, rounded_sum, error;  // offsets included; what rounding added, on average
+    float middle, error;  // between the exact and the rounded sum, offsets included; what rounding added, on average
 };
 
 static struct line line_of(const struct side *side, int number, int32_t other_offset) {
@@ -67,10 +67,10 @@ static struct line line_of(const struct side *side, int number, int32_t other_of
         requantized_sum += side->requantized[number * side->depth + d];
     }
     int32_t high = highest(side->bits);
-    double error = (double)(255 * requantized_sum - high * sum) / high;
+    double error = (double)(255 * requantized_sum - high * sum) * (1. / high);
     double exact = (double)(sum + (int64_t)side->offset * side->depth);
     int32_t with_offset = reference_times_fraction((int32_t)requantized_sum * other_offset, 255, high);
-    return (struct line){with_offset, (float)exact, (float)(exact + error), (float)(error / side->depth)};
+    return (struct line){with_offset, (float)(exact + error * 0.5), (float)(error * (1. / side->depth))};
 }
 
 static struct line *lines_of(const struct side *side, int32_t other_offset) {
@@ -82,7 +82,7 @@ static struct line *lines_of(const struct side *side, int32_t other_offset) {
 
 // The product of the rounded means, less that of the exact ones.
 static int32_t error_of_means(const struct line *row, const struct line *column) {
-    return (int32_t)lrintf(row->error * column->sum + row->rounded_sum * column->error);
+    return (int32_t)lrintf(row->error * column->middle + row->middle * column->error);
 }
 
 void multiply(const struct problem *p, struct bits bits, enum rule rule, int32_t *accumulators) {

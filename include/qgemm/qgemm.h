@@ -115,7 +115,7 @@
 /** For a qgemm_context_options to begin with: one thread, the calling one. */
 #define QGEMM_CONTEXT_OPTIONS_INIT {sizeof(qgemm_context_options), 1, 0, QGEMM_NULL, QGEMM_NULL}
 /** For a qgemm_pack_options to begin with: for row-major results, into memory of the library's. The side is to be set. */
-#define QGEMM_PACK_OPTIONS_INIT {sizeof(qgemm_pack_options), 0, 0, 0, 0, QGEMM_NULL, 0}
+#define QGEMM_PACK_OPTIONS_INIT {sizeof(qgemm_pack_options), 0, 0, 0, 0, QGEMM_NULL, 0, 0, QGEMM_NULL, QGEMM_NULL}
 
 /** Element type: 0 to 255. */
 #define QGEMM_TYPE_U8 1
@@ -226,6 +226,12 @@
 
 /** Rounding to fewer bits: up or down, without bias, by a generator of additions modulo 255. */
 #define QGEMM_REQUANTIZE_ADD_MOD 3
+
+/**
+ * Rounding to fewer bits: to nearest, and what that adds to the means of rows of lhs and columns of rhs is taken off the
+ * sums again. As a rule the most accurate, at any depth.
+ */
+#define QGEMM_REQUANTIZE_COMPENSATED 4
 
 /** Flag of a bit depth: requantize also products that are too small, or too flat, for it to pay. */
 #define QGEMM_REQUANTIZE_ALWAYS 1
@@ -343,7 +349,10 @@ enum qgemm_status
     QGEMM_STATUS_PACKED_LAYOUT = 21,
     /** An option has no such value, or what is reserved is not 0. */
     QGEMM_STATUS_OPTION = 22,
-    /** An element is outside of the range that was promised, and QGEMM_CHECK_RANGE was asked for. */
+    /**
+     * An element is outside of the range that was promised, and QGEMM_CHECK_RANGE was asked for; or
+     *    it does not fit the bits that it is to be packed in.
+     */
     QGEMM_STATUS_RANGE = 23,
 };
 #ifndef __cplusplus
@@ -380,7 +389,7 @@ typedef struct qgemm_context qgemm_context;
  * with QGEMM_STATUS_PACKED_LAYOUT. The portable form of qgemm_packed_save_portable() is the same on all machines, and
  * smaller; to load it is to pack it again, for the kernel at work.
  *
- * Both forms begin with the byte 0x89 and "QGEMM", say which version of the format they have, which is 1, and carry
+ * Both forms begin with the byte 0x89 and "QGEMM", say which version of the format they have, which is 2, and carry
  * checksums, so that whatever is truncated or damaged is refused with QGEMM_STATUS_PACKED_DAMAGED. Checksums are no
  * signatures: who forges a file chooses what numbers are multiplied, but never makes libqgemm touch other memory. A
  * later libqgemm may have another version of the format, and then refuses this one: keep the matrix too.
@@ -690,6 +699,15 @@ typedef struct qgemm_stage {
  * benches/bit_depths: on a layer of GoogLeNet scaled down to u8 with L7R5, results are off by 1 in the median, and by no
  * more than 8.
  *
+ * Nearest can be compensated: with X the sum of a row of lhs, offsets included, X' that of what it was rounded to, and
+ * e = (X' - X) / k, and so Y, Y' and f of a column of rhs,
+ *
+ *     sum'(i,j) = sum(i,j) - ~(e(i) * (Y(j) + Y'(j)) / 2 + (X(i) + X'(i)) / 2 * f(j))
+ *
+ * in float: each of the four factors is rounded from double, the products and their sum by themselves, ~ ties to even. On that
+ * layer results are then off by no more than 5, and from 8 x 4 bits on they meet gemmlowp's criteria; see benches/bit_depths,
+ * which also shows why no threshold is right for all data.
+ *
  * What r is depends on the side, the row or column and the depth alone, so that the bytes of the result do not depend
  * on kernel, threads, storage orders, or whether an operand is packed. A packed operand is unpacked first, block by
  * block: that is slower than the same operand as it lies.
@@ -705,7 +723,10 @@ typedef struct qgemm_bit_depth {
     uint32_t lhs_bits;
     /** Bits of those of rhs. */
     uint32_t rhs_bits;
-    /** QGEMM_REQUANTIZE_NEAREST, _XORSHIFT or _ADD_MOD for products of a depth k below the threshold; 0 for _NEAREST. */
+    /**
+     * QGEMM_REQUANTIZE_NEAREST, _XORSHIFT, _ADD_MOD or _COMPENSATED for products of a depth k below the threshold; 0 for
+     * _NEAREST.
+     */
     uint32_t rounding_below;
     /** One of these for products from the threshold on; 0 for QGEMM_REQUANTIZE_ADD_MOD. */
     uint32_t rounding_from;
@@ -753,12 +774,28 @@ typedef struct qgemm_pack_options {
      * too, but slower.
      */
     uint32_t other_type;
-    /** 0. */
-    uint32_t reserved;
+    /**
+     * How many bits each element takes, 1 to 7; 0 or 8 for all that it has. Then every element of type QGEMM_TYPE_U8 has to
+     * be 0 to 2^bits - 1, and of QGEMM_TYPE_S8 -2^(bits-1) to 2^(bits-1) - 1. The results are those of the same elements
+     * packed in 8 bits.
+     */
+    uint32_t bits;
     /** Memory to pack into, at a multiple of QGEMM_PACKED_ALIGNMENT; NULL for memory of the library's. */
     void *memory;
     /** Bytes of memory, at least what qgemm_pack_size() says; 0 if memory is NULL. */
     size_t memory_size;
+    /**
+     * How many elements along k share a scale, at least 1: the first so many, the next so many, and at the end what is left.
+     * 0 for no groups. See qgemm_gemm() for what a product with groups is.
+     */
+    size_t group_size;
+    /**
+     * If there are groups, a scale for each of them, of each row of lhs or column of rhs: scales[line * groups + group], where
+     * groups is k / group_size, rounded up. Else NULL.
+     */
+    const float *scales;
+    /** As many zero points, in the same order; NULL for 0 everywhere. */
+    const int32_t *zero_points;
 } qgemm_pack_options;
 
 /**
@@ -843,6 +880,16 @@ const char *qgemm_last_error(void);
  *     sum(i,j)    = sum over l of (lhs(i,l) + lhs_offset(i)) * (rhs(l,j) + rhs_offset(j))
  *     result(i,j) = the last stage of ... of the first stage of sum(i,j)
  *
+ * If one of the operands was packed with groups of elements along k, that have scales, and zero points perhaps, the sums are
+ * floats, and begin the pipeline as such: the first stage has to take floats, and with no stage the result is one of floats.
+ * With those of rhs,
+ *
+ *     part(i,j,g) = sum over l in g of (lhs(i,l) + lhs_offset(i)) * (rhs(l,j) + rhs_offset(j) - zero_point(j,g))
+ *     sum(i,j)    = sum over g, from the first on, of (float)part(i,j,g) * scale(j,g)
+ *
+ * where each conversion, each multiplication and each addition rounds to 32 bits, and the sum begins with 0; with those of
+ * lhs alike. What follows is then true of the parts.
+ *
  * Sums wrap around at 32 bits, which cannot happen up to a depth of 33025 if the offsets are minus zero points of the
  * operands' types; QGEMM_CHECK_OVERFLOW makes it an error. If there is nothing to sum, k being 0, the sums are 0 and pass
  * through the stages. The bytes of the result do not depend on the kernel, the number of threads, the storage orders or
@@ -859,9 +906,9 @@ const char *qgemm_last_error(void);
  * @param options      NULL for none
  * @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER, ALIGNMENT, STRUCT_SIZE, OPTION (what is not known or
  *         reserved), SHAPE (negative, or not that of the other matrices), STRIDE, TYPE, TOO_LARGE, VECTOR_LENGTH,
- *         STAGE_ORDER, SHIFT_RANGE, PARAMETER, BIT_DEPTH, OVERLAP, PACKED_LAYOUT (packed as the other side), OVERFLOW and
- *         RANGE (if asked for), WORKSPACE (too small), OUT_OF_MEMORY, UNSUPPORTED (QGEMM_ISA); details in
- *         qgemm_last_error()
+ *         STAGE_ORDER, SHIFT_RANGE, PARAMETER, BIT_DEPTH, OVERLAP, PACKED_LAYOUT (packed as the other side), OPTION (groups
+ *         with scales on both sides, or with a bit_depth), OVERFLOW and RANGE (if asked for), WORKSPACE (too small),
+ *         OUT_OF_MEMORY, UNSUPPORTED (QGEMM_ISA); details in qgemm_last_error()
  *
  * @pre All matrices and parameters reach as far as their sizes and strides say, and nobody writes to them, or reads the
  * result, during the call.
@@ -878,8 +925,9 @@ qgemm_status qgemm_gemm(const struct qgemm_context *context,
 /**
  * How much memory a product needs to work in: for callers who bring their own.
  *
- * The answer holds for these shapes, types and orders, and offsets 0 or not, as long as the context stays the same and
- * has the same number of threads, and for products with all 8 bits: for others see qgemm_gemm_workspace_size_with().
+ * The answer holds for these shapes, types, orders and promised ranges, and offsets 0 or not, as long as the context stays
+ * the same and has the same number of threads, and for products with all 8 bits: for others see
+ * qgemm_gemm_workspace_size_with().
  *
  * @param context  as in qgemm_gemm()
  * @param lhs      as in qgemm_gemm(); the elements are not read
@@ -1071,13 +1119,13 @@ qgemm_status qgemm_pack_size(const struct qgemm_operand *operand,
  * @param options  what it will be used for, and where it is to be
  * @param packed   receives the packed operand
  * @return QGEMM_STATUS_OK, or why neither packed nor memory was written: NULL_POINTER, ALIGNMENT (also of memory),
- *         STRUCT_SIZE, SHAPE, STRIDE, TYPE, VECTOR_LENGTH, PARAMETER (least or greatest is none), OPTION, TOO_LARGE,
- *         WORKSPACE (memory_size is too small),
- *         OVERLAP (of memory with the elements or the offsets), OUT_OF_MEMORY, UNSUPPORTED (QGEMM_ISA); details in
+ *         STRUCT_SIZE, SHAPE, STRIDE, TYPE, VECTOR_LENGTH, PARAMETER (least or greatest is none, or a scale is not finite),
+ *         OPTION, TOO_LARGE, WORKSPACE (memory_size is too small), OVERLAP (of memory with what is read), RANGE (an element
+ *         does not fit the bits in options), OUT_OF_MEMORY, UNSUPPORTED (QGEMM_ISA); details in
  *         qgemm_last_error()
  *
- * @pre The elements and the offsets reach as far as sizes and stride say, and nobody writes to them during the call.
- * Nobody else uses the memory in options.
+ * @pre The elements, the offsets, the scales and the zero points reach as far as sizes and stride say, and nobody writes to them
+ * during the call. Nobody else uses the memory in options.
  */
 QGEMM_NODISCARD
 qgemm_status qgemm_pack(const struct qgemm_operand *operand,

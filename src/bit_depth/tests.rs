@@ -4,7 +4,7 @@ use super::*;
 use crate::kernel::tests::{ODD_KERNELS, noise};
 use crate::matrix::{Offset, Operand, Order, Output};
 use crate::output::{Finish, Store};
-use crate::packed::{Packed, Purpose, ResultOrder};
+use crate::packed::{Bits, Packed, Packing, Purpose, ResultOrder};
 use crate::reference::{self, requantized_product};
 use crate::{Context, Kernel, gemm};
 use proptest::prelude::*;
@@ -36,7 +36,12 @@ struct Case {
 }
 
 fn mode() -> impl Strategy<Value = RoundingMode> {
-    prop_oneof![Just(RoundingMode::Nearest), Just(RoundingMode::Xorshift), Just(RoundingMode::AddMod)]
+    prop_oneof![
+        Just(RoundingMode::Nearest),
+        Just(RoundingMode::Xorshift),
+        Just(RoundingMode::AddMod),
+        Just(RoundingMode::Compensated)
+    ]
 }
 
 fn side() -> impl Strategy<Value = SideCase> {
@@ -93,7 +98,8 @@ fn check(case: &Case) {
         });
         let packed = [(0, Side::Lhs), (1, Side::Rhs)].map(|(i, side)| {
             let purpose = Purpose { side, result: ResultOrder::RowMajor, other: Encoding::U8 };
-            let pack = || Packed::new(context.kernel, &operands[i], Offset::Uniform(0), purpose, None).unwrap();
+            let packing = Packing { offset: Offset::Uniform(0), purpose, bits: Bits::ALL, segments: None };
+            let pack = || Packed::new(context.kernel, &operands[i], &packing, None).unwrap();
             case.sides[i].is_packed.then(pack)
         });
         let [lhs, rhs] = [0, 1].map(|side| {
@@ -133,9 +139,12 @@ fn every_kernel_agrees_on_every_pair_of_depths() {
     let side = |order, offset| SideCase { order, encoding: Encoding::U8, offset, slope: 0, is_packed: false };
     let sides = [side(Order::DepthContiguous, -84), side(Order::LineContiguous, -3)];
     for (lhs, rhs) in (1..=8).flat_map(|lhs| (1..=8).map(move |rhs| (lhs, rhs))) {
-        for (below, extreme) in
-            [(RoundingMode::Nearest, true), (RoundingMode::AddMod, false), (RoundingMode::Xorshift, false)]
-        {
+        for (below, extreme) in [
+            (RoundingMode::Nearest, true),
+            (RoundingMode::AddMod, false),
+            (RoundingMode::Xorshift, false),
+            (RoundingMode::Compensated, false),
+        ] {
             let depths = BitDepths { below, threshold: usize::MAX, always: true, ..BitDepths::new(lhs, rhs) };
             check(&Case { shape: (20, 33, 300), sides, depths, is_swapped: false, seed: 5, extreme });
         }

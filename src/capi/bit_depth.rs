@@ -12,6 +12,9 @@ pub const QGEMM_REQUANTIZE_NEAREST: u32 = 1;
 pub const QGEMM_REQUANTIZE_XORSHIFT: u32 = 2;
 /// Rounding to fewer bits: up or down, without bias, by a generator of additions modulo 255.
 pub const QGEMM_REQUANTIZE_ADD_MOD: u32 = 3;
+/// Rounding to fewer bits: to nearest, and what that adds to the means of rows of lhs and columns of rhs is taken off the
+/// sums again. As a rule the most accurate, at any depth.
+pub const QGEMM_REQUANTIZE_COMPENSATED: u32 = 4;
 
 /// Flag of a bit depth: requantize also products that are too small, or too flat, for it to pay.
 pub const QGEMM_REQUANTIZE_ALWAYS: u32 = 1;
@@ -38,6 +41,15 @@ pub const QGEMM_REQUANTIZE_ALWAYS: u32 = 1;
 /// benches/bit_depths: on a layer of GoogLeNet scaled down to u8 with L7R5, results are off by 1 in the median, and by no
 /// more than 8.
 ///
+/// Nearest can be compensated: with X the sum of a row of lhs, offsets included, X' that of what it was rounded to, and
+/// e = (X' - X) / k, and so Y, Y' and f of a column of rhs,
+///
+///     sum'(i,j) = sum(i,j) - ~(e(i) * (Y(j) + Y'(j)) / 2 + (X(i) + X'(i)) / 2 * f(j))
+///
+/// in float: each of the four factors is rounded from double, the products and their sum by themselves, ~ ties to even. On that
+/// layer results are then off by no more than 5, and from 8 x 4 bits on they meet gemmlowp's criteria; see benches/bit_depths,
+/// which also shows why no threshold is right for all data.
+///
 /// What r is depends on the side, the row or column and the depth alone, so that the bytes of the result do not depend
 /// on kernel, threads, storage orders, or whether an operand is packed. A packed operand is unpacked first, block by
 /// block: that is slower than the same operand as it lies.
@@ -54,7 +66,8 @@ pub struct RawBitDepth {
     pub lhs_bits: u32,
     /// Bits of those of rhs.
     pub rhs_bits: u32,
-    /// QGEMM_REQUANTIZE_NEAREST, _XORSHIFT or _ADD_MOD for products of a depth k below the threshold; 0 for _NEAREST.
+    /// QGEMM_REQUANTIZE_NEAREST, _XORSHIFT, _ADD_MOD or _COMPENSATED for products of a depth k below the threshold; 0 for
+    /// _NEAREST.
     pub rounding_below: u32,
     /// One of these for products from the threshold on; 0 for QGEMM_REQUANTIZE_ADD_MOD.
     pub rounding_from: u32,
@@ -122,8 +135,10 @@ fn rounding(argument: &'static str, value: u32, default: RoundingMode) -> Result
         QGEMM_REQUANTIZE_NEAREST => Ok(RoundingMode::Nearest),
         QGEMM_REQUANTIZE_XORSHIFT => Ok(RoundingMode::Xorshift),
         QGEMM_REQUANTIZE_ADD_MOD => Ok(RoundingMode::AddMod),
+        QGEMM_REQUANTIZE_COMPENSATED => Ok(RoundingMode::Compensated),
         _ => {
-            let expected = "QGEMM_REQUANTIZE_NEAREST (1), _XORSHIFT (2) or _ADD_MOD (3), or 0 for the default";
+            let expected =
+                "QGEMM_REQUANTIZE_NEAREST (1), _XORSHIFT (2), _ADD_MOD (3) or _COMPENSATED (4), or 0 for the default";
             Err(Error::BitDepth { argument, value: value.into(), expected })
         }
     }

@@ -63,6 +63,16 @@ unsafe impl Versioned for GemmOptions {
 ///     sum(i,j)    = sum over l of (lhs(i,l) + lhs_offset(i)) * (rhs(l,j) + rhs_offset(j))
 ///     result(i,j) = the last stage of ... of the first stage of sum(i,j)
 ///
+/// If one of the operands was packed with groups of elements along k, that have scales, and zero points perhaps, the sums are
+/// floats, and begin the pipeline as such: the first stage has to take floats, and with no stage the result is one of floats.
+/// With those of rhs,
+///
+///     part(i,j,g) = sum over l in g of (lhs(i,l) + lhs_offset(i)) * (rhs(l,j) + rhs_offset(j) - zero_point(j,g))
+///     sum(i,j)    = sum over g, from the first on, of (float)part(i,j,g) * scale(j,g)
+///
+/// where each conversion, each multiplication and each addition rounds to 32 bits, and the sum begins with 0; with those of
+/// lhs alike. What follows is then true of the parts.
+///
 /// Sums wrap around at 32 bits, which cannot happen up to a depth of 33025 if the offsets are minus zero points of the
 /// operands' types; QGEMM_CHECK_OVERFLOW makes it an error. If there is nothing to sum, k being 0, the sums are 0 and pass
 /// through the stages. The bytes of the result do not depend on the kernel, the number of threads, the storage orders or
@@ -79,9 +89,9 @@ unsafe impl Versioned for GemmOptions {
 /// @param options      NULL for none
 /// @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER, ALIGNMENT, STRUCT_SIZE, OPTION (what is not known or
 ///         reserved), SHAPE (negative, or not that of the other matrices), STRIDE, TYPE, TOO_LARGE, VECTOR_LENGTH,
-///         STAGE_ORDER, SHIFT_RANGE, PARAMETER, BIT_DEPTH, OVERLAP, PACKED_LAYOUT (packed as the other side), OVERFLOW and
-///         RANGE (if asked for), WORKSPACE (too small), OUT_OF_MEMORY, UNSUPPORTED (QGEMM_ISA); details in
-///         qgemm_last_error()
+///         STAGE_ORDER, SHIFT_RANGE, PARAMETER, BIT_DEPTH, OVERLAP, PACKED_LAYOUT (packed as the other side), OPTION (groups
+///         with scales on both sides, or with a bit_depth), OVERFLOW and RANGE (if asked for), WORKSPACE (too small),
+///         OUT_OF_MEMORY, UNSUPPORTED (QGEMM_ISA); details in qgemm_last_error()
 ///
 /// # Safety
 /// All matrices and parameters reach as far as their sizes and strides say, and nobody writes to them, or reads the
@@ -100,8 +110,8 @@ pub unsafe extern "C" fn qgemm_gemm(
         // SAFETY: this function's own promise, for all that follows.
         unsafe {
             let (options, depths) = GemmOptions::read(options)?;
-            let call = Call::read(lhs, rhs, result)?.requantized(depths);
-            let stages = Stages::read(stages, stage_count, &call.frame)?;
+            let call = Call::read(lhs, rhs, result)?.requantized(depths)?;
+            let stages = Stages::read(stages, stage_count, &call.frame, call.sums())?;
             let store = call.store(stages.gives)?;
             call.check_overlap(&store, &stages.stages)?;
             let [lhs, rhs] = call.sides();
@@ -181,7 +191,7 @@ pub unsafe extern "C" fn qgemm_gemm_workspace_size_with(
         // SAFETY: this function's own promise, for all that follows.
         unsafe {
             let (_, depths) = GemmOptions::read(options)?;
-            let call = Call::read(lhs, rhs, result)?.requantized(depths);
+            let call = Call::read(lhs, rhs, result)?.requantized(depths)?;
             let [lhs, rhs] = call.sides();
             *size = crate::gemm::workspace_len(&*CallContext::new(context)?, &lhs, &rhs)?;
             Ok(())
@@ -264,15 +274,29 @@ impl<'a> Call<'a> {
                 return Err(Error::Mismatch { argument, value, other, expected }.into());
             }
         }
+        if lhs.segment().is_some() && rhs.segment().is_some() {
+            return Err(Error::ScaledTwice { other: "the other side may not" }.into());
+        }
         let frame = Frame { rows, cols, major: result.major().within("result")? };
         Ok(Self { lhs, rhs, result, frame })
     }
 
+    /// What comes into the first stage.
+    fn sums(&self) -> Gives {
+        match self.lhs.segment().or(self.rhs.segment()) {
+            Some(_) => Gives::Floats,
+            None => Gives::Integers,
+        }
+    }
+
     /// With fewer bits of the elements, if any depths are given: of the caller's sides, whichever way it is computed.
-    fn requantized(self, depths: Option<BitDepths>) -> Self {
-        let Some(depths) = depths else { return self };
+    fn requantized(self, depths: Option<BitDepths>) -> Result<Self, Error> {
+        let Some(depths) = depths else { return Ok(self) };
+        if self.sums() == Gives::Floats {
+            return Err(Error::ScaledTwice { other: "options->bit_depth may not be given" });
+        }
         let [lhs, rhs] = depths.apply(self.lhs, self.rhs);
-        Self { lhs, rhs, ..self }
+        Ok(Self { lhs, rhs, ..self })
     }
 
     /// No element may be outside of the range that was promised.

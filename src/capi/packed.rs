@@ -6,8 +6,8 @@ use super::{Failure, Status, Within, guard, matrix};
 use crate::buffer::ALIGN;
 use crate::error::Error;
 use crate::kernel::Kernel;
-use crate::matrix::{Encoding, Offset, Operand, Runs, bytes_of, extent};
-use crate::packed::{Lent, Packed, Purpose, ResultOrder, Side};
+use crate::matrix::{Encoding, Offset, Operand, Runs, bytes_of, extent, slice};
+use crate::packed::{Bits, Lent, Packed, Packing, Purpose, ResultOrder, Segments, Side};
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
@@ -33,7 +33,7 @@ const _: () = assert!(QGEMM_PACKED_ALIGNMENT == ALIGN);
 /// with QGEMM_STATUS_PACKED_LAYOUT. The portable form of qgemm_packed_save_portable() is the same on all machines, and
 /// smaller; to load it is to pack it again, for the kernel at work.
 ///
-/// Both forms begin with the byte 0x89 and "QGEMM", say which version of the format they have, which is 1, and carry
+/// Both forms begin with the byte 0x89 and "QGEMM", say which version of the format they have, which is 2, and carry
 /// checksums, so that whatever is truncated or damaged is refused with QGEMM_STATUS_PACKED_DAMAGED. Checksums are no
 /// signatures: who forges a file chooses what numbers are multiplied, but never makes libqgemm touch other memory. A
 /// later libqgemm may have another version of the format, and then refuses this one: keep the matrix too.
@@ -58,12 +58,22 @@ pub struct PackOptions {
     /// QGEMM_TYPE_U8 or QGEMM_TYPE_S8: the type of the other operand to come; 0 for QGEMM_TYPE_U8. The other one is possible
     /// too, but slower.
     pub other_type: u32,
-    /// 0.
-    pub reserved: u32,
+    /// How many bits each element takes, 1 to 7; 0 or 8 for all that it has. Then every element of type QGEMM_TYPE_U8 has to
+    /// be 0 to 2^bits - 1, and of QGEMM_TYPE_S8 -2^(bits-1) to 2^(bits-1) - 1. The results are those of the same elements
+    /// packed in 8 bits.
+    pub bits: u32,
     /// Memory to pack into, at a multiple of QGEMM_PACKED_ALIGNMENT; NULL for memory of the library's.
     pub memory: *mut c_void,
     /// Bytes of memory, at least what qgemm_pack_size() says; 0 if memory is NULL.
     pub memory_size: usize,
+    /// How many elements along k share a scale, at least 1: the first so many, the next so many, and at the end what is left.
+    /// 0 for no groups. See qgemm_gemm() for what a product with groups is.
+    pub group_size: usize,
+    /// If there are groups, a scale for each of them, of each row of lhs or column of rhs: scales[line * groups + group], where
+    /// groups is k / group_size, rounded up. Else NULL.
+    pub scales: *const f32,
+    /// As many zero points, in the same order; NULL for 0 everywhere.
+    pub zero_points: *const i32,
 }
 
 // SAFETY: repr(C), the size first, then integers and a pointer.
@@ -115,14 +125,14 @@ pub unsafe extern "C" fn qgemm_pack_size(
 /// @param options  what it will be used for, and where it is to be
 /// @param packed   receives the packed operand
 /// @return QGEMM_STATUS_OK, or why neither packed nor memory was written: NULL_POINTER, ALIGNMENT (also of memory),
-///         STRUCT_SIZE, SHAPE, STRIDE, TYPE, VECTOR_LENGTH, PARAMETER (least or greatest is none), OPTION, TOO_LARGE,
-///         WORKSPACE (memory_size is too small),
-///         OVERLAP (of memory with the elements or the offsets), OUT_OF_MEMORY, UNSUPPORTED (QGEMM_ISA); details in
+///         STRUCT_SIZE, SHAPE, STRIDE, TYPE, VECTOR_LENGTH, PARAMETER (least or greatest is none, or a scale is not finite),
+///         OPTION, TOO_LARGE, WORKSPACE (memory_size is too small), OVERLAP (of memory with what is read), RANGE (an element
+///         does not fit the bits in options), OUT_OF_MEMORY, UNSUPPORTED (QGEMM_ISA); details in
 ///         qgemm_last_error()
 ///
 /// # Safety
-/// The elements and the offsets reach as far as sizes and stride say, and nobody writes to them during the call.
-/// Nobody else uses the memory in options.
+/// The elements, the offsets, the scales and the zero points reach as far as sizes and stride say, and nobody writes to them
+/// during the call. Nobody else uses the memory in options.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn qgemm_pack(
     operand: *const RawOperand,
@@ -136,7 +146,7 @@ pub unsafe extern "C" fn qgemm_pack(
         let kernel = Kernel::chosen()?;
         // SAFETY: as above.
         let memory = unsafe { request.memory(request.size(kernel)?)? };
-        let made = Packed::new(kernel, &request.operand, request.offset, request.purpose, memory)?;
+        let made = Packed::new(kernel, &request.operand, &request.packing, memory)?;
         // SAFETY: neither null nor misaligned.
         unsafe { packed.write(handle(made)) };
         Ok(())
@@ -305,8 +315,7 @@ fn check_bytes(argument: &'static str, bytes: *mut u8, size: usize) -> Result<No
 /// What is to be packed, and what for.
 struct Request<'a> {
     operand: Operand<'a>,
-    offset: Offset<'a>,
-    purpose: Purpose,
+    packing: Packing<'a>,
     options: PackOptions,
 }
 
@@ -326,11 +335,14 @@ impl Request<'_> {
         raw.range(operand.encoding).within("operand")?;
         // SAFETY: as above.
         let offset = unsafe { raw.offset(purpose.side, operand.lines) }.within("operand")?;
-        Ok(Self { operand, offset, purpose, options })
+        let bits = options.bits().within("options")?;
+        // SAFETY: as above.
+        let segments = unsafe { options.segments(operand.lines, operand.depth) }.within("options")?;
+        Ok(Self { operand, packing: Packing { offset, purpose, bits, segments }, options })
     }
 
-    fn size(&self, kernel: &Kernel) -> Result<usize, Error> {
-        Packed::size(kernel, (self.operand.lines, self.operand.depth), self.offset, self.purpose)
+    fn size(&self, kernel: &'static Kernel) -> Result<usize, Error> {
+        Packed::size(kernel, (self.operand.lines, self.operand.depth), &self.packing)
     }
 
     /// The caller's memory, if there is any, for an operand of this size.
@@ -350,11 +362,14 @@ impl Request<'_> {
             return Err(Error::Room { argument: "memory_size", size: memory_size, least: size }).within("options");
         }
         let written = Runs::new(memory.addr(), 1, size, 0);
-        let offsets = match self.offset {
+        let offsets = match self.packing.offset {
             Offset::PerLine(offsets) => bytes_of(offsets),
             Offset::Uniform(_) => bytes_of::<i32>(&[]),
         };
-        if [self.operand.runs(), offsets].iter().any(|read| written.overlap(read)) {
+        let segments = self.packing.segments.as_ref();
+        let scales = bytes_of(segments.map_or(&[][..], |segments| segments.scales));
+        let zero_points = bytes_of(segments.and_then(|segments| segments.zero_points).unwrap_or_default());
+        if [self.operand.runs(), offsets, scales, zero_points].iter().any(|read| written.overlap(read)) {
             return Err(Error::Overlap { output: "options->memory", input: "operand" }.into());
         }
         // SAFETY: this function's own promise.
@@ -363,10 +378,45 @@ impl Request<'_> {
 }
 
 impl PackOptions {
-    fn purpose(&self) -> Result<Purpose, Error> {
-        if self.reserved != 0 {
-            return Err(Error::Reserved { argument: "reserved" });
+    /// # Safety
+    /// If there are groups, scales and zero points are as many as they have to be, and unchanged for `'a`.
+    unsafe fn segments<'a>(&self, lines: usize, depth: usize) -> Result<Option<Segments<'a>>, Error> {
+        let Self { group_size: size, scales, zero_points, .. } = *self;
+        if size == 0 {
+            return match (scales.is_null(), zero_points.is_null()) {
+                (true, true) => Ok(None),
+                (false, _) => Err(Error::Given { argument: "scales" }),
+                (true, false) => Err(Error::Given { argument: "zero_points" }),
+            };
         }
+        let count = lines.checked_mul(depth.div_ceil(size)).ok_or(Error::TooLarge { argument: "scales" })?;
+        if count > 0 {
+            check_pointer("scales", scales)?;
+            if !zero_points.is_null() {
+                check_pointer("zero_points", zero_points)?;
+            }
+        }
+        // SAFETY: this function's own promise.
+        let scales = unsafe { slice(scales, count) }.ok_or(Error::TooLarge { argument: "scales" })?;
+        if let Some(&scale) = scales.iter().find(|scale| !scale.is_finite()) {
+            return Err(Error::Parameter { argument: "scales", value: scale.into(), expected: "finite numbers" });
+        }
+        let zero_points = match zero_points.is_null() {
+            true => None,
+            // SAFETY: as above.
+            false => Some(unsafe { slice(zero_points, count) }.ok_or(Error::TooLarge { argument: "zero_points" })?),
+        };
+        Ok(Some(Segments { size, scales, zero_points }))
+    }
+
+    fn bits(&self) -> Result<Bits, Error> {
+        match self.bits {
+            0 => Ok(Bits::ALL),
+            value => Bits::new(value as usize).ok_or(Error::Option { argument: "bits", value }),
+        }
+    }
+
+    fn purpose(&self) -> Result<Purpose, Error> {
         let side = match self.side {
             QGEMM_LHS => Side::Lhs,
             QGEMM_RHS => Side::Rhs,

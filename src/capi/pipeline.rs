@@ -29,15 +29,22 @@ pub(super) enum Gives {
 }
 
 impl<'a> Stages<'a> {
+    /// Stages whose first takes what `sums` says.
+    ///
     /// # Safety
     /// `stages` has `count` stages, and what they point at has the sizes that they say, unchanged for `'a`.
-    pub(super) unsafe fn read(stages: *const RawStage, count: usize, frame: &Frame) -> Result<Self, Failure> {
+    pub(super) unsafe fn read(
+        stages: *const RawStage,
+        count: usize,
+        frame: &Frame,
+        sums: Gives,
+    ) -> Result<Self, Failure> {
         if count > 0 {
             check_pointer("stages", stages)?;
         }
         // SAFETY: this function's own promise.
         let raw = unsafe { crate::matrix::slice(stages, count) }.ok_or(Error::TooLarge { argument: "stages" })?;
-        let mut pipeline = Self { stages: SmallVec::new(), gives: Gives::Integers };
+        let mut pipeline = Self { stages: SmallVec::new(), gives: sums };
         for (i, raw) in raw.iter().enumerate() {
             // SAFETY: this function's own promise.
             unsafe { pipeline.push(raw, frame) }.map_err(|error| Failure { error, place: Place::Stage(i) })?;
@@ -72,6 +79,9 @@ impl<'a> Stages<'a> {
         };
         let problem = match (self.gives, takes) {
             (Gives::Narrow(_), _) => Some("the stage comes after a cast, which has to be the last"),
+            (Gives::Floats, Gives::Integers) if self.stages.is_empty() => {
+                Some("the stage takes integers, but the sums of groups with scales are floats")
+            }
             (Gives::Floats, Gives::Integers) => Some("the stage takes integers, but the one before it gives floats"),
             (Gives::Integers, Gives::Floats) => Some("the stage takes floats, but the one before it gives integers"),
             _ => None,

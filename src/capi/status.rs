@@ -57,7 +57,8 @@ pub enum Status {
     PackedLayout = 21,
     /** An option has no such value, or what is reserved is not 0. */
     Option = 22,
-    /** An element is outside of the range that was promised, and QGEMM_CHECK_RANGE was asked for. */
+    /** An element is outside of the range that was promised, and QGEMM_CHECK_RANGE was asked for; or
+    it does not fit the bits that it is to be packed in. */
     Range = 23,
 }
 
@@ -83,6 +84,8 @@ impl From<Error> for Status {
             Error::VectorLength { .. } => Status::VectorLength,
             Error::StageOrder { .. } => Status::StageOrder,
             Error::Exponent { .. } => Status::ShiftRange,
+            Error::ScaledTwice { .. } => Status::Option,
+            Error::Element { .. } => Status::Range,
             Error::Reserved { .. } => Status::Option,
             Error::Overflow { .. } => Status::Overflow,
             Error::Range { .. } => Status::Range,
@@ -126,7 +129,7 @@ pub extern "C" fn qgemm_status_message(status: i32) -> *const c_char {
         20 => c"a packed operand is damaged, or none",
         21 => c"an operand was packed for another kernel, byte order or format version",
         22 => c"unknown option",
-        23 => c"an element is outside of the range that was promised",
+        23 => c"an element is outside of its range",
         _ => c"unknown status",
     };
     message.as_ptr()

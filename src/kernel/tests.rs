@@ -3,7 +3,8 @@
 use super::*;
 use crate::matrix::{Offset, Operand, Order, Output};
 use crate::output::{Cast, Finish, QuantizeDown, Stage, Store, Values};
-use crate::packed::{Packed, Purpose, ResultOrder, Side};
+use crate::packed::tests::confine;
+use crate::packed::{Bits, Packed, Packing, Purpose, ResultOrder, Side};
 use crate::{Context, Factor, gemm, reference};
 use proptest::prelude::*;
 use std::sync::LazyLock;
@@ -85,6 +86,8 @@ struct Case {
     /// What the sides are packed for, if they are; it need not be this product.
     pack_lhs: Option<Purpose>,
     pack_rhs: Option<Purpose>,
+    /// How many bits each number of a side that is packed has.
+    bits: usize,
     /// Which context's kernel packs them, if not that of the product.
     packer: Option<usize>,
 }
@@ -162,8 +165,16 @@ fn product<T: Copy + PartialEq + std::fmt::Debug>(
 #[expect(clippy::redundant_closure, reason = "a variant's own name is not general enough over lifetimes")]
 fn check(contexts: &[Context], case: &Case) {
     let (rows, cols, depth) = case.shape;
-    let lhs = case.lhs.data(rows, depth, case.seed, case.extreme);
-    let rhs = case.rhs.data(cols, depth, case.seed ^ 0x9e37_79b9, case.extreme);
+    let bits = Bits::new(case.bits).unwrap();
+    let mut lhs = case.lhs.data(rows, depth, case.seed, case.extreme);
+    let mut rhs = case.rhs.data(cols, depth, case.seed ^ 0x9e37_79b9, case.extreme);
+    for (side, data, is_packed) in
+        [(&case.lhs, &mut lhs, case.pack_lhs.is_some()), (&case.rhs, &mut rhs, case.pack_rhs.is_some())]
+    {
+        if is_packed {
+            confine(data, bits, side.encoding);
+        }
+    }
     let want = expected(case, &lhs, &rhs);
     let down = Stage::QuantizeDown(QuantizeDown {
         offset: Values::Uniform(case.seed as i32),
@@ -179,7 +190,10 @@ fn check(contexts: &[Context], case: &Case) {
     for (i, context) in contexts.iter().enumerate() {
         let who = format!("{} with {} threads: {case:?}", context.kernel.name, context.threads());
         let packer = contexts[case.packer.unwrap_or(i) % contexts.len()].kernel;
-        let packed = |operand, purpose| Packed::new(packer, operand, Offset::Uniform(0), purpose, None).unwrap();
+        let packed = |operand, purpose| {
+            let packing = Packing { offset: Offset::Uniform(0), purpose, bits, segments: None };
+            Packed::new(packer, operand, &packing, None).unwrap()
+        };
         let lhs = case.pack_lhs.map(|purpose| packed(&operands.0, purpose));
         let rhs = case.pack_rhs.map(|purpose| packed(&operands.1, purpose));
         let packed = (
@@ -241,10 +255,14 @@ fn purpose(side: Side) -> impl Strategy<Value = Option<Purpose>> {
 
 fn case() -> impl Strategy<Value = Case> {
     let gap = prop_oneof![Just(0usize), 1usize..9];
-    let packing =
-        (purpose(Side::Lhs), purpose(Side::Rhs), prop_oneof![4 => Just(None), 1 => (0usize..99).prop_map(Some)]);
+    let packing = (
+        purpose(Side::Lhs),
+        purpose(Side::Rhs),
+        1usize..9,
+        prop_oneof![4 => Just(None), 1 => (0usize..99).prop_map(Some)],
+    );
     ((lines(), lines(), depth()), side(), side(), gap, any::<u64>(), proptest::bool::weighted(0.2), packing).prop_map(
-        |(shape, lhs, rhs, gap, seed, extreme, (pack_lhs, pack_rhs, packer))| Case {
+        |(shape, lhs, rhs, gap, seed, extreme, (pack_lhs, pack_rhs, bits, packer))| Case {
             shape,
             lhs,
             rhs,
@@ -253,6 +271,7 @@ fn case() -> impl Strategy<Value = Case> {
             extreme,
             pack_lhs,
             pack_rhs,
+            bits,
             packer,
         },
     )
@@ -275,7 +294,7 @@ fn a_product_cut_into_blocks_and_slices_agrees_with_the_definition() {
         ((700, 5, 1500), Order::DepthContiguous, Order::DepthContiguous),
         ((3, 1300, 700), Order::LineContiguous, Order::LineContiguous),
     ] {
-        for is_packed in [false, true] {
+        for (is_packed, bits) in [(false, 8), (true, 8), (true, 4), (true, 7)] {
             let result = ResultOrder::RowMajor;
             let purpose = |side| is_packed.then_some(Purpose { side, result, other: Encoding::U8 });
             let case = Case {
@@ -287,6 +306,7 @@ fn a_product_cut_into_blocks_and_slices_agrees_with_the_definition() {
                 extreme: false,
                 pack_lhs: purpose(Side::Lhs),
                 pack_rhs: purpose(Side::Rhs),
+                bits,
                 packer: None,
             };
             check(&CONTEXTS, &case);

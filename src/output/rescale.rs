@@ -1,6 +1,7 @@
 //! Scaling sums of requantized numbers back up.
 
 use super::Region;
+use super::compensation::Compensation;
 use crate::fixed_point::Fraction;
 use crate::kernel::MAX_ROWS;
 use crate::reading::Reading;
@@ -20,6 +21,8 @@ pub(crate) struct Rescale {
     row_shift: i32,
     /// And of the columns.
     col_shift: i32,
+    /// If both sides are to be compensated.
+    compensation: Option<Compensation>,
 }
 
 impl Rescale {
@@ -35,6 +38,7 @@ impl Rescale {
             col_sums: Fraction::new(255, r),
             row_shift: lhs.shift,
             col_shift: rhs.shift,
+            compensation: lhs.is_compensated().then_some(Compensation { row_levels: l, col_levels: r }),
         })
     }
 
@@ -66,6 +70,9 @@ impl Rescale {
             }
         }
 
+        if let Some(compensation) = &self.compensation {
+            compensation.apply(region, (&row_sums, &row_offsets), (&col_sums, &col_offsets), acc);
+        }
         if let (Some(a), Some(b)) = (region.row_offsets.uniform(), region.col_offsets.uniform()) {
             let constant = a.wrapping_mul(b).wrapping_mul(depth);
             for (term, sum) in row_terms.iter_mut().zip(&row_sums) {

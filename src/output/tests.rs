@@ -281,6 +281,8 @@ fn finished<T: Copy>(
         cols,
         depth: 0,
         row_sums: &[],
+        row_originals: &[],
+        col_originals: &[],
         col_sums: &[],
         row_offsets: none,
         col_offsets: none,

@@ -3,7 +3,7 @@
 //! | at  | bytes | what                                                                        |
 //! |-----|-------|-----------------------------------------------------------------------------|
 //! |   0 |     8 | 89 51 47 45 4d 4d 0d 0a: "\x89QGEMM\r\n"                                    |
-//! |   8 |     4 | version of the format: 1                                                    |
+//! |   8 |     4 | version of the format: 2                                                    |
 //! |  12 |     4 | 0x01020304 in the byte order of sums, offsets and numbers                   |
 //! |  16 |     1 | form: 1 lines, 2 panels, 3 portable                                         |
 //! |  17 |     1 | side of the product: 1 LHS, 2 RHS                                           |
@@ -11,7 +11,7 @@
 //! |  19 |     1 | type of the other operand: 1 u8, 2 s8                                       |
 //! |  20 |     1 | type of the operand: 1 u8, 2 s8                                             |
 //! |  21 |     1 | type of the numbers as stored: 1 u8, 2 s8                                   |
-//! |  22 |     1 | numbers in a group; in portable form 1                                      |
+//! |  22 |     1 | numbers in a group; in portable form, and for lines in planes, 1            |
 //! |  23 |     1 | the offset that was declared: 0 one for all lines, 1 one for each           |
 //! |  24 |     4 | lines that are interleaved: those of a panel, or 1                          |
 //! |  28 |     4 | the offset that was declared, if there is one for all lines, else 0         |
@@ -21,35 +21,50 @@
 //! |  56 |     8 | max over the lines of Σ abs(number + declared offset); in portable form 0   |
 //! |  64 |     1 | the least element, less the least of its type; in portable form 0           |
 //! |  65 |     1 | the greatest of its type, less the greatest element; in portable form 0     |
-//! |  66 |    54 | 0                                                                           |
+//! |  66 |     1 | bits of a number: 1 to 8                                                    |
+//! |  67 |     1 | zero points: 0 none, 1 one for each segment of each line                    |
+//! |  68 |     4 | 0                                                                           |
+//! |  72 |     8 | numbers in a segment, the last of which may have fewer; 0 if there are none |
+//! |  80 |    40 | 0                                                                           |
 //! | 120 |     4 | CRC-32 (of IEEE 802.3) of all that follows the header                       |
 //! | 124 |     4 | CRC-32 of the 124 bytes before it                                           |
 //!
 //! What follows, each part from a multiple of 64 on, with zeros in between:
 //!
-//! 1. for each line, as an i32, the sum of its numbers as stored; 0 for lines that only fill up the last panel;
+//! 1. for each line, as an i32, the sum of its numbers as stored; 0 for lines that only fill up the last panel; if there are
+//!    segments, for each panel, for each segment, for each line of the panel. Lines in planes, or with segments, have none;
 //! 2. the offsets that were declared, as i32, if there is one for each line;
-//! 3. the lines. As lines: the numbers of each in order, bytes for groups of 4, i16 for groups of 2, then zeros. As panels:
+//! 3. the scales of the segments, as f32, in the order of the sums;
+//! 4. the zero points of the segments, as i32, in the order of the sums, if they have any;
+//! 5. the lines. As lines: the numbers of each in order, bytes for groups of 4, i16 for groups of 2, then zeros. As panels:
 //!    for each panel, for each group of depths, for each line of the panel, the bytes of the group. What is not there is 0.
+//!    In panels with segments, each segment is filled up to a multiple of 8 depths.
 //!
-//! What follows in portable form, without gaps: the offsets, then the bytes of the lines in order, as they were. If the
-//! depth is 0 a line has one byte, which is 0.
+//! Numbers of fewer than 8 bits lie in planes of bits (see planes.rs), as lines 512 numbers together, in panels 64 depths of
+//! a segment, or what is left of it, filled up to a multiple of 8. The code of the least number is 0, and as stored it is
+//! the number 0; but -64 if numbers have 7 bits and are stored as s8. What is not there is in panels the number 0, in lines
+//! the code 0.
+//!
+//! What follows in portable form, without gaps: the offsets; the scales, for each line those of all its segments; the zero
+//! points likewise; the lines in order, as they were. If the depth is 0 a line has one byte, which is 0. Of numbers of fewer
+//! than 8 bits only those bits are there, in two's complement, the first number in the lowest; each line begins a byte, and
+//! what is left of its last byte is 0.
 //!
 //! The header's numbers are little-endian on every machine, and so is all of the portable form. Every version keeps the
 //! magic, the version, the header's length and its own checksum, so that another version can be told from damage. Whoever
 //! changes anything else here, or the order in which a kernel wants its bytes, begins a new version.
 
 use super::layout::{Foreign, Form, Layout};
-use super::{Declared, Label, Purpose, ResultOrder, Side};
+use super::{Bits, Declared, Label, Line, Purpose, ResultOrder, Side};
 use crate::error::Error;
 use crate::matrix::Encoding;
 use crate::range::ElementRange;
 
 pub(super) const LEN: usize = 128;
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 const MAGIC: [u8; 8] = *b"\x89QGEMM\r\n";
 const BYTE_ORDER: u32 = 0x0102_0304;
-const RESERVED: usize = 54;
+const RESERVED: usize = 40;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Header {
@@ -87,13 +102,13 @@ impl Content {
 
 impl Header {
     pub(super) fn to_bytes(self) -> [u8; LEN] {
-        let Label { lines, depth, encoding, purpose, declared } = self.label;
+        let Label { lines, line: Line { depth, bits, segment }, encoding, purpose, declared, zero_points } = self.label;
         let all = ElementRange::all(encoding);
         let (group, width, pitch, stored, bound, range) = match self.content {
             Content::Packed { layout, stored, bound, range } => {
                 (layout.group, layout.width, layout.pitch, stored, bound, range)
             }
-            Content::Portable => (1, 1, depth, encoding, 0, all),
+            Content::Portable => (1, 1, super::portable::pitch(self.label.line), encoding, 0, all),
         };
         let (per_line, offset) = match declared {
             Declared::Uniform(offset) => (0, offset),
@@ -112,6 +127,8 @@ impl Header {
             fields.put(number.to_le_bytes());
         }
         fields.put([range.least - all.least, all.greatest - range.greatest].map(|distance| distance as u8));
+        fields.put([bits.get() as u8, zero_points.into(), 0, 0, 0, 0]);
+        fields.put((segment as u64).to_le_bytes());
         fields.put([0; RESERVED]);
         fields.put(self.checksum.to_le_bytes());
         fields.put(crc32fast::hash(&fields.bytes[..fields.at]).to_le_bytes());
@@ -184,6 +201,8 @@ impl Reader<'_> {
         let (lines, depth, pitch) = (self.size()?, self.size()?, self.size()?);
         let bound = u64::from_le_bytes(self.take());
         let distances = self.take::<2>().map(i32::from);
+        let [bits, zero_points, ..]: [u8; 6] = self.take();
+        let segment = self.size()?;
         let _: [u8; RESERVED] = self.take();
         let checksum = u32::from_le_bytes(self.take());
         let purpose =
@@ -203,7 +222,13 @@ impl Reader<'_> {
             3 => Content::Portable,
             _ => return None,
         };
-        let label = Label { lines, depth, encoding, purpose, declared };
+        let line = Line { depth, bits: Bits::new(bits.into())?, segment };
+        let zero_points = value(&[Some(false), Some(true)], zero_points)?;
+        // Longer segments, or zero points of none, nobody writes.
+        if segment > depth.max(1) || zero_points && segment == 0 {
+            return None;
+        }
+        let label = Label { lines, line, encoding, purpose, declared, zero_points };
         Some(Header { label, content, checksum })
     }
 }

@@ -1,17 +1,19 @@
 //! What a packed operand is, however it lies.
 
 use super::layout::{Layout, Sections};
-use super::{Form, Purpose};
+use super::{Form, Line, Packing, Purpose};
 use crate::kernel::Kernel;
 use crate::matrix::{Encoding, Offset};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Label {
     pub lines: usize,
-    pub depth: usize,
+    pub line: Line,
     pub encoding: Encoding,
     pub purpose: Purpose,
     pub declared: Declared,
+    /// Whether segments have zero points.
+    pub zero_points: bool,
 }
 
 /// The offset for which the bound was computed. Those of single lines lie elsewhere.
@@ -38,6 +40,16 @@ impl Declared {
 }
 
 impl Label {
+    /// Of lines × depth numbers that are packed so.
+    pub(super) fn of((lines, depth): (usize, usize), encoding: Encoding, packing: &Packing) -> Self {
+        let Packing { offset, purpose, bits, segments } = *packing;
+        // Longer segments than the depth are one that is as long.
+        let segment = segments.map_or(0, |segments| segments.size.clamp(1, depth.max(1)));
+        let zero_points = segments.is_some_and(|segments| segments.zero_points.is_some());
+        let line = Line { depth, bits, segment };
+        Self { lines, line, encoding, purpose, declared: Declared::of(offset), zero_points }
+    }
+
     /// How many offsets go with the lines.
     pub(super) fn offsets(&self) -> usize {
         match self.declared {
@@ -54,9 +66,24 @@ impl Label {
         }
     }
 
+    /// Which code stands for the number 0 where kernels read the numbers as `stored`. Those of up to 6 bits are read as what
+    /// they are, 0 and greater, which is the same in both encodings. Those of 7 are -64 to 63 beside an unsigned operand: the
+    /// sum of two products then fits 16 bits.
+    pub(super) fn zero(&self, stored: Encoding) -> u8 {
+        if self.line.bits.get() == 7 && stored == Encoding::S8 { 64 } else { 0 }
+    }
+
+    /// What reading the numbers as `stored` adds to them.
+    pub(super) fn shift(&self, stored: Encoding) -> i32 {
+        match self.line.bits.are_few() {
+            true => self.line.bits.least(self.encoding) - i32::from(self.zero(stored)),
+            false => self.encoding.shift_to(stored),
+        }
+    }
+
     /// Where `kernel` has everything lie.
     pub(super) fn place(&self, kernel: &Kernel) -> Option<(Layout, Sections)> {
-        let layout = Layout::of(kernel, self.purpose.form(), self.depth)?;
-        Some((layout, Sections::new(&layout, self.lines, self.offsets())?))
+        let layout = Layout::of(kernel, self.purpose.form(), self.line)?;
+        Some((layout, Sections::new(&layout, self)?))
     }
 }

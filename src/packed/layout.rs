@@ -1,9 +1,11 @@
 //! How the lines of a packed operand lie, and where its parts begin.
 
-use super::header;
+use super::line::STRETCH;
+use super::{Label, Line, header};
 use crate::buffer::ALIGN;
 use crate::kernel::Kernel;
 use crate::pack::Groups;
+use crate::planes::Planes;
 use std::fmt;
 use std::ops::Range;
 
@@ -20,7 +22,8 @@ pub enum Form {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     pub(super) form: Form,
-    /// Which of [`Groups`], no two of which have the same number here: how many numbers one holds.
+    /// Which of [`Groups`], no two of which have the same number here: how many numbers one holds. 1 for lines in planes,
+    /// which no kernel reads as they are.
     pub(super) group: usize,
     /// How many lines are interleaved: those of a panel, or 1.
     pub(super) width: usize,
@@ -28,12 +31,16 @@ pub struct Layout {
     pub(super) pitch: usize,
 }
 
-/// Deeper lines are refused, so that no depth overflows when it is rounded up.
-const DEEPEST: usize = isize::MAX as usize / 8;
+/// Deeper lines are refused, so that no depth overflows when it is rounded up, all of it or each segment of one number.
+const DEEPEST: usize = isize::MAX as usize / 16;
+
+/// Numbers of a line, where lines lie for themselves, that are stored in planes together.
+pub(super) const LINE_BLOCK: usize = 512;
 
 impl Layout {
-    /// How `kernel` reads lines of this depth. None if they are beyond the address space.
-    pub(super) fn of(kernel: &Kernel, form: Form, depth: usize) -> Option<Self> {
+    /// How `kernel` has such lines lie. None if they are beyond the address space.
+    pub(super) fn of(kernel: &Kernel, form: Form, line: Line) -> Option<Self> {
+        let Line { depth, bits, .. } = line;
         if depth > DEEPEST {
             return None;
         }
@@ -42,14 +49,27 @@ impl Layout {
             Groups::Pairs => 2,
         };
         Some(match form {
+            Form::Lines if bits.are_few() => {
+                Self { form, group: 1, width: 1, pitch: line.bytes(depth.next_multiple_of(8)) }
+            }
             Form::Lines => Self { form, group, width: 1, pitch: kernel.pitch(depth) },
-            Form::Panels => Self { form, group, width: kernel.width, pitch: kernel.pad(depth) },
+            Form::Panels => Self { form, group, width: kernel.width, pitch: line.bytes(line.len(kernel.groups)) },
         })
     }
 
-    /// The names of the kernels that read lines of this depth so.
-    fn readers(&self, depth: usize) -> impl Iterator<Item = &'static str> {
-        let is_reader = move |kernel: &&Kernel| Layout::of(kernel, self.form, depth) == Some(*self);
+    /// The planes in which codes lie, the number 0 having the code `zero`.
+    pub(super) fn planes(&self, line: Line, zero: u8) -> Planes {
+        let block = match self.form {
+            Form::Lines => LINE_BLOCK,
+            Form::Panels => STRETCH * self.width,
+        };
+        Planes { bits: line.bits.get(), zero, block }
+    }
+
+    /// The names of the kernels that have such lines lie so.
+    fn readers(&self, line: Line) -> impl Iterator<Item = &'static str> {
+        let is_reader =
+            move |kernel: &&'static Kernel| Layout::of(kernel.packer(line.bits), self.form, line) == Some(*self);
         Kernel::all().filter(is_reader).map(|kernel| kernel.name)
     }
 }
@@ -57,22 +77,31 @@ impl Layout {
 /// The parts of a packed operand that follow its header, each from a cache line on.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Sections {
-    /// An i32 for each line, those that fill up the last panel included.
+    /// An i32 for each piece of each line, lines that fill up the last panel included; lines in planes, or with segments, have none.
     pub sums: Range<usize>,
     /// An i32 for each line if the offset that was declared is not the same for all.
     pub offsets: Range<usize>,
+    /// An f32 for each segment of each line.
+    pub scales: Range<usize>,
+    /// An i32 for each segment of each line, if they have zero points.
+    pub zero_points: Range<usize>,
     /// The lines themselves.
     pub bytes: Range<usize>,
 }
 
 impl Sections {
     /// None if they reach beyond the address space.
-    pub(super) fn new(layout: &Layout, lines: usize, offsets: usize) -> Option<Self> {
-        let padded = lines.checked_next_multiple_of(layout.width)?;
-        let sums = section(header::LEN, padded.checked_mul(size_of::<i32>())?)?;
-        let offsets = section(sums.end, offsets.checked_mul(size_of::<i32>())?)?;
-        let bytes = section(offsets.end, padded.checked_mul(layout.pitch)?)?;
-        isize::try_from(bytes.end).is_ok().then_some(Self { sums, offsets, bytes })
+    pub(super) fn new(layout: &Layout, label: &Label) -> Option<Self> {
+        let padded = label.lines.checked_next_multiple_of(layout.width)?;
+        let segments = padded.checked_mul(label.line.pieces())?;
+        let is_summed = layout.form == Form::Panels || label.line.is_plain();
+        let words = |after, words: usize| section(after, words.checked_mul(size_of::<i32>())?);
+        let sums = words(header::LEN, if is_summed { segments.max(padded) } else { 0 })?;
+        let offsets = words(sums.end, label.offsets())?;
+        let scales = words(offsets.end, if label.line.segment > 0 { segments } else { 0 })?;
+        let zero_points = words(scales.end, if label.zero_points { segments } else { 0 })?;
+        let bytes = section(zero_points.end, padded.checked_mul(layout.pitch)?)?;
+        isize::try_from(bytes.end).is_ok().then_some(Self { sums, offsets, scales, zero_points, bytes })
     }
 
     /// Where the last one ends.
@@ -97,8 +126,8 @@ pub enum Foreign {
     Layout {
         /// Theirs.
         theirs: Layout,
-        /// How deep the operand is.
-        depth: usize,
+        /// What lines the operand has.
+        line: Line,
         /// The kernel at work here.
         kernel: &'static str,
     },
@@ -116,14 +145,14 @@ impl fmt::Display for Foreign {
                 write!(f, "pack the operand anew")
             }
             Foreign::ByteOrder => write!(f, "packed in another byte order: load the portable form"),
-            Foreign::Layout { theirs, depth, kernel } => {
+            Foreign::Layout { theirs, line, kernel } => {
                 match theirs.form {
                     Form::Lines => write!(f, "packed as lines in groups of {}", theirs.group)?,
                     Form::Panels => {
                         write!(f, "packed as panels of {} lines in groups of {}", theirs.width, theirs.group)?;
                     }
                 }
-                for (i, reader) in theirs.readers(*depth).enumerate() {
+                for (i, reader) in theirs.readers(*line).enumerate() {
                     write!(f, "{}{reader}", if i == 0 { ", as for " } else { " and " })?;
                 }
                 write!(f, ", not for the kernel {kernel}: load the portable form")

@@ -7,6 +7,7 @@ use crate::matrix::Order;
 use crate::reference;
 use crate::span::Spans;
 use proptest::prelude::*;
+use std::ops::Range;
 use std::ptr::NonNull;
 
 mod damage;
@@ -29,6 +30,9 @@ struct Case {
     data: Vec<u8>,
     /// One, or one for each line.
     offsets: Vec<i32>,
+    bits: Bits,
+    /// How long segments are, 0 for none, and whether they have zero points.
+    segment: (usize, bool),
 }
 
 impl Case {
@@ -62,19 +66,65 @@ impl Case {
         (0..self.lines).flat_map(|line| (0..self.depth).map(move |d| self.byte(line, d))).collect()
     }
 
-    fn pack(&self, kernel: &'static Kernel) -> Packed {
-        Packed::new(kernel, &self.operand(), self.offset(), self.purpose, None).unwrap()
+    /// The number as a packed operand stores it.
+    fn stored(&self, line: usize, d: usize, packed: &Packed) -> i64 {
+        let of_7_bits = self.bits.get() == 7 && packed.form() == Form::Panels && packed.stored() == Encoding::S8;
+        match self.bits.get() {
+            8 => self.number(line, d, packed.stored()),
+            _ => self.code(line, d) - if of_7_bits { 64 } else { 0 },
+        }
     }
 
-    /// max over the lines of Σ |number + offset|, by definition.
+    /// The number less the least of so many bits.
+    fn code(&self, line: usize, d: usize) -> i64 {
+        let least = if self.encoding == Encoding::U8 { 0 } else { -(1 << (self.bits.get() - 1)) };
+        self.number(line, d, self.encoding) - least
+    }
+
+    /// Pieces of the depth.
+    fn pieces(&self) -> Vec<Range<usize>> {
+        let size = if self.segment.0 == 0 { self.depth.max(1) } else { self.segment.0 };
+        (0..self.depth.div_ceil(size)).map(|i| i * size..self.depth.min((i + 1) * size)).collect()
+    }
+
+    fn scales(&self) -> Vec<f32> {
+        (0..self.lines * self.pieces().len()).map(|i| i as f32 * 0.5 - 3.0).collect()
+    }
+
+    fn zero_points(&self) -> Vec<i32> {
+        (0..self.lines * self.pieces().len()).map(|i| (i as i32 * 37) % 300 - 150).collect()
+    }
+
+    /// Does something with how it is packed.
+    fn packing<T>(&self, act: impl FnOnce(&Packing) -> T) -> T {
+        let (scales, zero_points) = (self.scales(), self.zero_points());
+        let (size, has_zero_points) = self.segment;
+        let segments = Segments { size, scales: &scales, zero_points: has_zero_points.then_some(&zero_points) };
+        let segments = (size > 0).then_some(segments);
+        act(&Packing { offset: self.offset(), purpose: self.purpose, bits: self.bits, segments })
+    }
+
+    fn pack(&self, kernel: &'static Kernel) -> Packed {
+        self.packing(|packing| Packed::new(kernel, &self.operand(), packing, None).unwrap())
+    }
+
+    /// max over the pieces of the lines of Σ |number + offset - zero point|, by definition.
     fn bound(&self, offset: Offset) -> u64 {
-        let offset_of = |line: usize| match offset {
-            Offset::Uniform(offset) => i64::from(offset),
-            Offset::PerLine(offsets) => i64::from(offsets[line]),
+        let (pieces, zero_points) = (self.pieces(), self.zero_points());
+        let offset_of = |line: usize, piece| {
+            let offset = match offset {
+                Offset::Uniform(offset) => i64::from(offset),
+                Offset::PerLine(offsets) => i64::from(offsets[line]),
+            };
+            // At the ends of their range offsets are held there.
+            let zero_point = i64::from(zero_points[line * pieces.len() + piece]);
+            if self.segment.1 { (offset - zero_point).clamp(i32::MIN.into(), i32::MAX.into()) } else { offset }
         };
-        let of_number = |line, d| (self.number(line, d, self.encoding) + offset_of(line)).unsigned_abs();
-        let of_line = |line| (0..self.depth).map(|d| of_number(line, d)).sum();
-        (0..self.lines).map(of_line).max().unwrap_or(0)
+        let of_piece = |line, piece: usize| {
+            let of_number = |d| (self.number(line, d, self.encoding) + offset_of(line, piece)).unsigned_abs();
+            pieces[piece].clone().map(of_number).sum::<u64>()
+        };
+        (0..self.lines).flat_map(|line| (0..pieces.len()).map(move |piece| of_piece(line, piece))).max().unwrap_or(0)
     }
 }
 
@@ -110,12 +160,31 @@ fn case_of(lines: impl Strategy<Value = usize>, depth: impl Strategy<Value = usi
     let gap = prop_oneof![Just(0usize), 1usize..9];
     let bytes = (any::<u64>(), proptest::bool::weighted(0.2));
     let shape = (lines, depth).prop_flat_map(|(lines, depth)| (Just((lines, depth)), offsets(lines)));
-    (shape, order, gap, encoding(), purpose(), bytes).prop_map(
-        |(((lines, depth), offsets), order, gap, encoding, purpose, (seed, extreme))| {
-            let data = noise(seed, extreme, (lines + gap) * (depth + gap));
-            Case { lines, depth, order, gap, encoding, purpose, data, offsets }
+    (shape, order, gap, encoding(), purpose(), bytes, bits(), segment()).prop_map(
+        |(((lines, depth), offsets), order, gap, encoding, purpose, (seed, extreme), bits, segment)| {
+            let mut data = noise(seed, extreme, (lines + gap) * (depth + gap));
+            confine(&mut data, bits, encoding);
+            Case { lines, depth, order, gap, encoding, purpose, data, offsets, bits, segment }
         },
     )
+}
+
+fn bits() -> impl Strategy<Value = Bits> {
+    (1usize..9).prop_map(|bits| Bits::new(bits).unwrap())
+}
+
+fn segment() -> impl Strategy<Value = (usize, bool)> {
+    prop_oneof![2 => Just((0, false)), 1 => (1usize..80, any::<bool>()), 1 => (Just(32usize), any::<bool>())]
+}
+
+/// Leaves of each number what so many bits hold.
+pub(crate) fn confine(data: &mut [u8], bits: Bits, encoding: Encoding) {
+    for b in data {
+        *b = match encoding {
+            Encoding::U8 => *b >> (8 - bits.get()),
+            Encoding::S8 => (*b as i8 >> (8 - bits.get())) as u8,
+        };
+    }
 }
 
 fn case() -> impl Strategy<Value = Case> {
@@ -181,10 +250,10 @@ proptest! {
             let packed = case.pack(kernel);
             let who = format!("{}: {case:?}", kernel.name);
             prop_assert_eq!((packed.lines(), packed.depth(), packed.encoding()), (case.lines, case.depth, case.encoding));
-            prop_assert!(packed.is_for(kernel) && packed.purpose() == case.purpose);
+            prop_assert!(packed.is_for(packed.kernel) && packed.purpose() == case.purpose);
             prop_assert_eq!(packed.form() == Form::Panels,
                 (case.purpose.side == Side::Rhs) == (case.purpose.result == ResultOrder::RowMajor));
-            let size = Packed::size(kernel, (case.lines, case.depth), case.offset(), case.purpose);
+            let size = case.packing(|packing| Packed::size(kernel, (case.lines, case.depth), packing));
             prop_assert_eq!(size, Ok(packed.blob().len()));
             prop_assert!(unpacked(&packed) == plain, "{}", who);
             let from = cut.index(case.lines + 1);
@@ -198,11 +267,17 @@ proptest! {
     fn the_sums_are_those_of_the_numbers_as_stored(case in case()) {
         for kernel in kernels() {
             let packed = case.pack(kernel);
-            let sum = |line| (0..case.depth).map(|d| case.number(line, d, packed.stored())).sum::<i64>() as i32;
-            let mut sums: Vec<i32> = (0..case.lines).map(sum).collect();
-            sums.resize(packed.prepared().sums.len(), 0);
+            if packed.form() == Form::Lines && !packed.line().is_plain() {
+                prop_assert!(packed.prepared().sums.is_empty());
+                continue;
+            }
+            let pieces = case.pieces();
+            let mut sums = vec![0; case.lines.next_multiple_of(packed.layout.width) * pieces.len().max(1)];
+            for (line, piece) in (0..case.lines).flat_map(|line| (0..pieces.len()).map(move |piece| (line, piece))) {
+                let sum: i64 = pieces[piece].clone().map(|d| case.stored(line, d, &packed)).sum();
+                sums[packed.place_of(line, piece)] = sum as i32;
+            }
             prop_assert_eq!(packed.prepared().sums, &sums[..], "{}: {:?}", kernel.name, case);
-            prop_assert!(packed.prepared().sums.len() < case.lines + packed.layout.width);
         }
     }
 
@@ -227,9 +302,10 @@ proptest! {
         let rhs_purpose = Purpose { side: Side::Rhs, result: ResultOrder::RowMajor, other: lhs.encoding };
         let depth = lhs.depth.max(1);
         let data = noise(bytes, false, (rhs.lines + rhs.gap) * (depth + rhs.gap));
-        let rhs = Case { depth, purpose: rhs_purpose, offsets: vec![0], data, ..rhs };
+        let whole = (Bits::ALL, (0, false));
+        let rhs = Case { depth, purpose: rhs_purpose, offsets: vec![0], data, bits: whole.0, segment: whole.1, ..rhs };
         let data = noise(!bytes, false, (lhs.lines + lhs.gap) * (depth + lhs.gap));
-        let lhs = Case { depth, purpose: lhs_purpose, offsets: vec![0], data, ..lhs };
+        let lhs = Case { depth, purpose: lhs_purpose, offsets: vec![0], data, bits: whole.0, segment: whole.1, ..lhs };
         for kernel in kernels() {
             let (lines, panels) = (lhs.pack(kernel), rhs.pack(kernel));
             let (rows, cols) = (lhs.lines, rhs.lines.next_multiple_of(kernel.width));
@@ -309,7 +385,7 @@ proptest! {
             let mut memory = Copy::of(&noise(7, false, len + spare));
             let before = memory.memory.as_slice()[len..].to_vec();
             let lent = Some(memory.all());
-            let in_memory = Packed::new(kernel, &case.operand(), case.offset(), case.purpose, lent).unwrap();
+            let in_memory = case.packing(|packing| Packed::new(kernel, &case.operand(), packing, lent).unwrap());
             assert_same(&in_memory, &packed, kernel.name);
             prop_assert_eq!(&memory.memory.as_slice()[len..], &before[..]);
         }
@@ -340,13 +416,16 @@ proptest! {
         lines in prop_oneof![any::<usize>(), 0usize..100, Just(usize::MAX), Just(isize::MAX as usize)],
         depth in prop_oneof![any::<usize>(), 0usize..100, Just(usize::MAX), Just(isize::MAX as usize)],
         purpose in purpose(),
+        bits in bits(),
+        size in prop_oneof![Just(0usize), 1usize..100, any::<usize>()],
     ) {
+        let segments = (size > 0).then_some(Segments { size, scales: &[], zero_points: Some(&[]) });
         for kernel in kernels() {
             for offset in [Offset::Uniform(0), Offset::PerLine(&[])] {
-                match Packed::size(kernel, (lines, depth), offset, purpose) {
-                    Ok(size) => prop_assert!(size as u128 >= lines as u128 * depth as u128 + 4 * lines as u128),
-                    Err(error) => prop_assert!(error == TOO_LARGE && lines as u128 * depth as u128 > 1 << 55
-                        || lines > 1 << 55 || depth > 1 << 55),
+                match Packed::size(kernel, (lines, depth), &Packing { offset, purpose, bits, segments }) {
+                    Ok(size) => prop_assert!(size as u128 >= lines as u128 * depth as u128 / 8 * bits.get() as u128),
+                    Err(error) => prop_assert!(error == TOO_LARGE && lines as u128 * depth as u128 > 1 << 50
+                        || lines > 1 << 50 || depth > 1 << 50),
                 }
             }
         }
@@ -355,13 +434,23 @@ proptest! {
 
 /// What follows the header of a packed form, by the words above the header's table.
 fn content_by_definition(case: &Case, packed: &Packed) -> Vec<u8> {
-    let (kernel, stored) = (packed.kernel, packed.stored());
-    let number = |line, d| if line < case.lines && d < case.depth { case.number(line, d, stored) } else { 0 };
+    let kernel = packed.kernel;
+    let number = |line, d| if line < case.lines && d < case.depth { case.stored(line, d, packed) } else { 0 };
     let ints = |ints: &[i32]| ints.iter().flat_map(|int| int.to_ne_bytes()).collect::<Vec<u8>>();
-    let group = kernel.groups.len();
-    let groups = case.depth.div_ceil(group);
+    let (group, pieces, is_few) = (kernel.groups.len(), case.pieces(), case.bits != Bits::ALL);
     let mut bytes = Vec::new();
-    let padded = match packed.form() {
+    let width = if packed.form() == Form::Panels { kernel.width } else { 1 };
+    match packed.form() {
+        Form::Lines if is_few => {
+            for line in 0..case.lines {
+                for from in (0..case.depth).step_by(512) {
+                    let len = (case.depth - from).min(512);
+                    let codes = from..from + len.next_multiple_of(8);
+                    let codes = codes.map(|d| if d < case.depth { case.code(line, d) as u8 } else { 0 });
+                    bytes.extend(planes_by_definition(&codes.collect::<Vec<_>>(), case.bits.get()));
+                }
+            }
+        }
         Form::Lines => {
             let size = if group == 2 { 2 } else { 1 };
             for line in 0..case.lines {
@@ -373,27 +462,88 @@ fn content_by_definition(case: &Case, packed: &Packed) -> Vec<u8> {
                     }
                 }
                 // An odd number of cache lines.
-                let cache_lines = (groups * group * size).div_ceil(64);
+                let cache_lines = (case.depth.next_multiple_of(group) * size).div_ceil(64);
                 bytes.resize(begin + (cache_lines + (cache_lines + 1) % 2) * 64, 0);
             }
-            case.lines
         }
         Form::Panels => {
-            let panels = case.lines.div_ceil(kernel.width);
-            for (panel, g) in (0..panels).flat_map(|panel| (0..groups).map(move |g| (panel, g))) {
-                let lines = panel * kernel.width..(panel + 1) * kernel.width;
-                bytes.extend(lines.flat_map(|line| (0..group).map(move |i| number(line, g * group + i) as u8)));
+            let zero = if case.bits.get() == 7 && packed.stored() == Encoding::S8 { 64 } else { 0 };
+            let unit = if is_few || case.segment.0 > 0 { 8 } else { group };
+            for (panel, piece) in
+                (0..case.lines.div_ceil(width)).flat_map(|i| pieces.iter().map(move |piece| (i, piece)))
+            {
+                let mut numbers = Vec::new();
+                for from in (0..piece.len().next_multiple_of(unit)).step_by(group) {
+                    for line in panel * width..(panel + 1) * width {
+                        let depths = (from..from + group).map(|d| piece.start + d);
+                        numbers.extend(depths.map(|d| if d < piece.end { number(line, d) as u8 } else { 0 }));
+                    }
+                }
+                if is_few {
+                    let codes: Vec<u8> = numbers.iter().map(|number| number.wrapping_add(zero)).collect();
+                    let blocks = codes.chunks(64 * width);
+                    bytes.extend(blocks.flat_map(|block| planes_by_definition(block, case.bits.get())));
+                } else {
+                    bytes.extend(numbers);
+                }
             }
-            panels * kernel.width
         }
+    }
+    let by_panel = |value: &dyn Fn(usize, usize) -> i32| {
+        let mut values = Vec::new();
+        for panel in 0..case.lines.div_ceil(width) {
+            for piece in 0..pieces.len() {
+                let lines = panel * width..(panel + 1) * width;
+                values.extend(lines.map(|line| if line < case.lines { value(line, piece) } else { 0 }));
+            }
+        }
+        ints(&values)
     };
-    let sum = |line| (0..case.depth).map(|d| number(line, d)).sum::<i64>() as i32;
-    let mut content = ints(&(0..padded).map(sum).collect::<Vec<_>>());
-    content.resize(content.len().next_multiple_of(64), 0);
-    content.extend(if let Offset::PerLine(offsets) = case.offset() { ints(offsets) } else { Vec::new() });
-    content.resize(content.len().next_multiple_of(64), 0);
-    content.extend(bytes);
+    let sum = |line: usize, depths: Range<usize>| depths.map(|d| number(line, d)).sum::<i64>() as i32;
+    let sums = match packed.form() {
+        Form::Lines if is_few || case.segment.0 > 0 => Vec::new(),
+        Form::Lines => ints(&(0..case.lines).map(|line| sum(line, 0..case.depth)).collect::<Vec<_>>()),
+        Form::Panels if case.depth == 0 => ints(&vec![0; case.lines.next_multiple_of(width)]),
+        Form::Panels => by_panel(&|line, piece| sum(line, pieces[piece].clone())),
+    };
+    let (scales, zero_points) = (case.scales(), case.zero_points());
+    let (scale, zero_point) = (
+        |line: usize, piece: usize| scales[line * pieces.len() + piece].to_bits() as i32,
+        |line: usize, piece: usize| zero_points[line * pieces.len() + piece],
+    );
+    let none = Vec::<u8>::new;
+    let mut content = Vec::<u8>::new();
+    for part in [
+        sums,
+        if let Offset::PerLine(offsets) = case.offset() { ints(offsets) } else { none() },
+        if case.segment.0 > 0 { by_panel(&scale) } else { none() },
+        if case.segment.1 { by_panel(&zero_point) } else { none() },
+        bytes,
+    ] {
+        content.resize(content.len().next_multiple_of(64), 0);
+        content.extend(part);
+    }
     content
+}
+
+/// A block of codes, by the table in planes.rs.
+fn planes_by_definition(codes: &[u8], bits: usize) -> Vec<u8> {
+    let n = codes.len() / 8;
+    let mut rows = vec![0; n * bits];
+    for (i, code) in codes.iter().enumerate() {
+        let (p, x) = (i / n, i % n);
+        let (twos, ones) = (bits & 4, bits & 6);
+        if bits & 4 > 0 {
+            rows[p % 4 * n + x] |= (code & 15) << (4 * (p / 4));
+        }
+        if bits & 2 > 0 {
+            rows[(twos + p % 2) * n + x] |= (code >> twos & 3) << (2 * (p / 2));
+        }
+        if bits & 1 > 0 {
+            rows[ones * n + x] |= (code >> ones & 1) << p;
+        }
+    }
+    rows
 }
 
 /// Made by hand from the table in `header.rs`; the checksums are zlib's.
@@ -402,20 +552,70 @@ fn the_portable_form_is_the_one_that_is_documented() {
     let purpose = Purpose { side: Side::Rhs, result: ResultOrder::ColMajor, other: Encoding::S8 };
     let operand = Operand::new(&[1, 2, 3, 4, 5, 6], (2, 3), 3, Order::DepthContiguous, Encoding::U8);
     for (offset, per_line, header_sum, content_sum) in [
-        (Offset::Uniform(-7), &[][..], 0xc6f3_3125u32, 0x81f6_7724u32),
-        (Offset::PerLine(&[-1, 0x0102_0304]), &[255, 255, 255, 255, 4, 3, 2, 1][..], 0x3711_c807, 0x1bff_b90e),
+        (Offset::Uniform(-7), &[][..], 0xfff0_ec46u32, 0x81f6_7724u32),
+        (Offset::PerLine(&[-1, 0x0102_0304]), &[255, 255, 255, 255, 4, 3, 2, 1][..], 0x0e12_1564, 0x1bff_b90e),
     ] {
-        let mut form = b"\x89QGEMM\r\n\x01\0\0\0\x04\x03\x02\x01\x03\x02\x01\x02\x01\x01\x01".to_vec();
+        let mut form = b"\x89QGEMM\r\n\x02\0\0\0\x04\x03\x02\x01\x03\x02\x01\x02\x01\x01\x01".to_vec();
         form.push(u8::from(!per_line.is_empty()));
         form.extend([1, 0, 0, 0]);
         form.extend(if per_line.is_empty() { [249, 255, 255, 255] } else { [0; 4] });
         form.extend([2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0]);
-        form.extend([0; 8 + 56]);
+        form.extend([0; 8]);
+        form.extend([0, 0, 8, 0]);
+        form.extend([0; 52]);
         form.extend(content_sum.to_le_bytes());
         form.extend(header_sum.to_le_bytes());
         form.extend(per_line);
         form.extend([1, 2, 3, 4, 5, 6]);
-        let packed = Packed::new(Kernel::chosen().unwrap(), &operand, offset, purpose, None).unwrap();
+        let packing = Packing { offset, purpose, bits: Bits::ALL, segments: None };
+        let packed = Packed::new(Kernel::chosen().unwrap(), &operand, &packing, None).unwrap();
         assert_eq!(portable(&packed), form);
+    }
+}
+
+/// As above: 3 bits, two segments for each line, with zero points.
+#[test]
+fn the_portable_form_of_few_bits_is_the_one_that_is_documented() {
+    let purpose = Purpose { side: Side::Rhs, result: ResultOrder::ColMajor, other: Encoding::S8 };
+    let numbers = [1, -2, 3, -4, 0, 2].map(|number: i8| number as u8);
+    let operand = Operand::new(&numbers, (2, 3), 3, Order::DepthContiguous, Encoding::S8);
+    let segments = Segments { size: 2, scales: &[0.5, -1.0, 2.0, 0.25], zero_points: Some(&[1, -2, 3, -4]) };
+    let mut form = b"\x89QGEMM\r\n\x02\0\0\0\x04\x03\x02\x01\x03\x02\x01\x02\x02\x02\x01\0\x01\0\0\0".to_vec();
+    form.extend((-7i32).to_le_bytes());
+    form.extend([2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0]);
+    form.extend([0; 8]);
+    form.extend([0, 0, 3, 1, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0]);
+    form.extend([0; 40]);
+    form.extend([0xe8, 0x29, 0x40, 0xc6, 0x8b, 0xa1, 0x52, 0x52]);
+    form.extend([0, 0, 0, 0x3f, 0, 0, 0x80, 0xbf, 0, 0, 0, 0x40, 0, 0, 0x80, 0x3e]);
+    form.extend([1, 0, 0, 0, 0xfe, 0xff, 0xff, 0xff, 3, 0, 0, 0, 0xfc, 0xff, 0xff, 0xff]);
+    form.extend([0b1111_0001, 0, 0b1000_0100, 0]);
+    let packing =
+        Packing { offset: Offset::Uniform(-7), purpose, bits: Bits::new(3).unwrap(), segments: Some(segments) };
+    for kernel in kernels() {
+        let packed = Packed::new(kernel, &operand, &packing, None).unwrap();
+        assert_eq!(portable(&packed), form, "{}", kernel.name);
+    }
+}
+
+#[test]
+fn an_element_of_more_bits_is_named() {
+    let data = [0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 8];
+    for (order, stride, rhs, lhs) in
+        [(Order::DepthContiguous, 4, (0, 2), (2, 0)), (Order::LineContiguous, 3, (2, 2), (2, 2))]
+    {
+        for (side, (row, col)) in [(Side::Rhs, rhs), (Side::Lhs, lhs)] {
+            let operand = Operand::new(&data, (3, 4), stride, order, Encoding::U8);
+            let bits = Bits::new(3).unwrap();
+            assert_eq!(bits.check(&operand, side), Err(Error::Element { row, col, value: 8, bits }));
+            assert_eq!(Bits::new(4).unwrap().check(&operand, side), Ok(()));
+        }
+    }
+    for (byte, bits, fits) in
+        [(63u8, 7, true), (64, 7, false), (192, 7, true), (191, 7, false), (255, 1, true), (1, 1, false)]
+    {
+        let data = [byte];
+        let operand = Operand::new(&data, (1, 1), 1, Order::DepthContiguous, Encoding::S8);
+        assert_eq!(Bits::new(bits).unwrap().check(&operand, Side::Rhs).is_ok(), fits, "{byte} in {bits} bits");
     }
 }

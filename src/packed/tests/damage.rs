@@ -134,7 +134,7 @@ proptest! {
 }
 
 /// A field's place and length.
-const FIELDS: [(usize, usize); 21] = [
+const FIELDS: [(usize, usize); 23] = [
     (0, 8),
     (8, 4),
     (12, 4),
@@ -152,7 +152,9 @@ const FIELDS: [(usize, usize); 21] = [
     (40, 8),
     (48, 8),
     (56, 8),
-    (64, 8),
+    (66, 1),
+    (67, 1),
+    (72, 8),
     (112, 8),
     (120, 4),
     (16, 8),
@@ -194,7 +196,7 @@ proptest! {
     fn whatever_the_bytes_are_nothing_else_is_read(len in 0usize..300, seed in any::<u64>()) {
         let mut bytes = noise(seed, false, len);
         prop_assert!(load(&bytes, kernel()).is_err());
-        let magic = *b"\x89QGEMM\r\n\x01\0\0\0\x04\x03\x02\x01";
+        let magic = *b"\x89QGEMM\r\n\x02\0\0\0\x04\x03\x02\x01";
         if let Some(start) = bytes.first_chunk_mut() {
             *start = magic;
         }
@@ -206,7 +208,8 @@ proptest! {
 fn a_case(purpose: Purpose) -> Case {
     let (lines, depth) = (3, 5);
     let (order, encoding) = (Order::DepthContiguous, Encoding::U8);
-    Case { lines, depth, order, gap: 0, encoding, purpose, data: noise(3, false, 15), offsets: vec![0] }
+    let (data, offsets) = (noise(3, false, 15), vec![0]);
+    Case { lines, depth, order, gap: 0, encoding, purpose, data, offsets, bits: Bits::ALL, segment: (0, false) }
 }
 
 const FOR_PANELS: Purpose = Purpose { side: Side::Rhs, result: ResultOrder::RowMajor, other: Encoding::U8 };
@@ -219,7 +222,7 @@ fn error(form: &[u8], kernel: &'static Kernel) -> Error {
 #[test]
 fn another_version_is_told_from_damage() {
     for mut form in forms(&a_case(FOR_PANELS), kernel()) {
-        for version in [0u32, 2, u32::MAX] {
+        for version in [0u32, 1, 3, u32::MAX] {
             form[8..12].copy_from_slice(&version.to_le_bytes());
             assert!(matches!(error(&form, kernel()), Error::PackedDamaged { .. }));
             seal(&mut form);
@@ -301,7 +304,7 @@ fn a_header_that_makes_no_sense_is_refused() {
     let [packed, portable] = forms(&a_case(FOR_PANELS), kernel());
     let stored = 3 - packed[21];
     // Enumerations and reserved bytes, then what contradicts the rest.
-    let everywhere = (16..24).chain(66..120).map(|at| (at, 9));
+    let everywhere = (16..24).chain(66..72).chain(80..120).map(|at| (at, 9));
     let in_packed = [(12, 0), (16, 1), (17, 1), (18, 1), (21, stored)];
     let in_portable = [(12, 0), (21, 2), (22, 4), (24, 2), (48, 4), (56, 1), (64, 1), (65, 1)];
     for (form, odd) in [(packed, &in_packed[..]), (portable, &in_portable[..])] {

@@ -55,9 +55,12 @@ fn saved(u: &mut Unstructured) -> Result<Vec<u8>> {
         side,
         result_order: u.int_in_range(0..=1)?,
         other_type: u.int_in_range(0..=2)?,
-        reserved: 0,
+        bits: 0,
         memory: null_mut(),
         memory_size: 0,
+        group_size: 0,
+        scales: null(),
+        zero_points: null(),
     };
     let mut packed = null_mut();
     // SAFETY: the operand has as many elements and offsets as it says.
