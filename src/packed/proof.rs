@@ -51,3 +51,6 @@ pub(super) fn spans(
     let cost: usize = spans.iter().map(|span| COSTS[span.max(&1).ilog2() as usize]).sum();
     Ok((cost <= WORTH * len).then_some(spans))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,132 @@
+//! Weights that are small enough, or not, or in places, times an LHS that drives sums as far as they go.
+
+use crate::kernel::tests::noise;
+use crate::matrix::{Encoding, Offset, Operand, Order, Output};
+use crate::output::{Finish, Store};
+use crate::packed::{Bits, Packed, Packing, Purpose, ResultOrder, Side};
+use crate::{Context, Factor, Kernel, gemm, reference};
+use proptest::prelude::*;
+
+#[derive(Clone, Debug)]
+struct Case {
+    shape: (usize, usize, usize),
+    order: Order,
+    encodings: [Encoding; 2],
+    /// Weights lie so far around their zero point, as a rule.
+    amplitude: u8,
+    zero_point: i32,
+    /// One of so many weights is any byte at all.
+    strays: u64,
+    seed: u64,
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let encoding = || prop_oneof![2 => Just(Encoding::U8), 1 => Just(Encoding::S8)];
+    let order = prop_oneof![Just(Order::DepthContiguous), Just(Order::LineContiguous)];
+    let shape = (1usize..20, 1usize..70, 1usize..400);
+    let strays = prop_oneof![Just(u64::MAX), 2u64..2000];
+    (shape, order, [encoding(), encoding()], 1u8..60, 40i32..200, strays, any::<u64>()).prop_map(
+        |(shape, order, encodings, amplitude, zero_point, strays, seed)| Case {
+            shape,
+            order,
+            encodings,
+            amplitude,
+            zero_point: if encodings[1] == Encoding::S8 { 0 } else { zero_point },
+            strays,
+            seed,
+        },
+    )
+}
+
+impl Case {
+    fn weights(&self) -> Vec<u8> {
+        let (_, cols, depth) = self.shape;
+        let bytes = noise(self.seed, false, cols * depth);
+        let chance = noise(!self.seed, false, 2 * cols * depth);
+        let of = |(i, &byte): (usize, &u8)| {
+            let drawn = u64::from(chance[2 * i]) << 8 | u64::from(chance[2 * i + 1]);
+            let near = byte % (2 * self.amplitude + 1);
+            if drawn % self.strays == 0 {
+                byte
+            } else {
+                near.wrapping_sub(self.amplitude).wrapping_add(self.zero_point as u8)
+            }
+        };
+        bytes.iter().enumerate().map(of).collect()
+    }
+
+    fn pack(&self, kernel: &'static Kernel, weights: &[u8]) -> Packed {
+        let (_, cols, depth) = self.shape;
+        let stride = if self.order == Order::DepthContiguous { depth } else { cols };
+        let operand = Operand::new(weights, (cols, depth), stride, self.order, self.encodings[1]);
+        let purpose = Purpose { side: Side::Rhs, result: ResultOrder::RowMajor, other: self.encodings[0] };
+        let packing = Packing { offset: Offset::Uniform(-self.zero_point), purpose, bits: Bits::ALL, segments: None };
+        Packed::new(kernel, &operand, &packing, None).unwrap()
+    }
+}
+
+fn check(case: &Case) {
+    let (rows, cols, depth) = case.shape;
+    // Only extremes, in long runs: what is farthest for weights above their zero point, or for those below.
+    let lhs: Vec<u8> = noise(case.seed ^ 1, true, rows * depth.div_ceil(40)).iter().flat_map(|&b| [b; 40]).collect();
+    let lhs = &lhs[..rows * depth];
+    let weights = case.weights();
+    let weight = |j: usize, d: usize| {
+        let at = if case.order == Order::DepthContiguous { j * depth + d } else { d * cols + j };
+        i64::from(case.encodings[1].decode(weights[at]) - case.zero_point)
+    };
+    let number = |i: usize, d: usize| i64::from(case.encodings[0].decode(lhs[i * depth + d]));
+    let want = reference::product(case.shape, number, |d, j| weight(j, d));
+    for kernel in Kernel::available() {
+        let packed = case.pack(kernel, &weights);
+        let lhs = Operand::new(lhs, (rows, depth), depth, Order::DepthContiguous, case.encodings[0]);
+        let mut got = vec![0; rows * cols];
+        let finish = Finish::new(&[], Store::I32(Output::new(&mut got, (rows, cols), cols)));
+        let factors =
+            [Factor::new(lhs, Offset::Uniform(0)), Factor::packed(&packed, Offset::Uniform(-case.zero_point))];
+        gemm(&Context::new(kernel, 1), &factors[0], &factors[1], &finish).unwrap();
+        let first = (0..got.len()).find(|&i| got[i] != want[i]).map(|i| (i / cols, i % cols, got[i], want[i]));
+        let spans = packed.spans();
+        assert!(first.is_none(), "{}: {first:?}: {case:?}: {spans:?}", kernel.name);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn every_kernel_agrees_on_weights_that_are_mostly_small(case in case()) {
+        check(&case);
+    }
+}
+
+#[test]
+fn small_weights_are_packed_for_narrow_kernels_and_others_are_not() {
+    let case = |amplitude, strays, encoding| Case {
+        shape: (7, 40, 1000),
+        order: Order::DepthContiguous,
+        encodings: [Encoding::U8, encoding],
+        amplitude,
+        zero_point: if encoding == Encoding::U8 { 84 } else { 0 },
+        strays,
+        seed: 3,
+    };
+    for kernel in Kernel::available() {
+        let spans = |case: &Case| {
+            check(case);
+            case.pack(kernel, &case.weights()).spans().map(<[u8]>::to_vec)
+        };
+        let all_small = case(8, u64::MAX, Encoding::U8);
+        let (few_strays, hostile) = (case(8, 9000, Encoding::S8), case(60, 3, Encoding::S8));
+        assert_eq!(spans(&all_small).is_some(), kernel.narrow.is_some(), "{}", kernel.name);
+        assert_eq!(spans(&hostile), None, "{}", kernel.name);
+        let Some(spans) = spans(&few_strays) else {
+            assert!(kernel.narrow.is_none(), "{}", kernel.name);
+            continue;
+        };
+        assert!(
+            spans.iter().any(|&span| span >= 4) && spans.iter().any(|&span| span <= 2),
+            "{}: {spans:?}",
+            kernel.name
+        );
+    }
+}
