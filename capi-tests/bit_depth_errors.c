@@ -62,14 +62,16 @@ static void bits(void) {
 }
 
 static void roundings(void) {
-    const uint32_t wrong[] = {QGEMM_REQUANTIZE_ADD_MOD + 1, UINT32_MAX};
+    const uint32_t wrong[] = {QGEMM_REQUANTIZE_COMPENSATED + 1, UINT32_MAX};
+    const char *below[] = {"options->bit_depth->rounding_below is 5", "rounding_below is 4294967295"};
+    const char *from[] = {"options->bit_depth->rounding_from is 5", "rounding_from is 4294967295"};
     for (int i = 0; i < 2; i++) {
         rounded_sums();
         depth.rounding_below = wrong[i];
-        depth_fails(QGEMM_STATUS_BIT_DEPTH, "options->bit_depth->rounding_below is 4", "QGEMM_REQUANTIZE_NEAREST (1)");
+        depth_fails(QGEMM_STATUS_BIT_DEPTH, below[i], "QGEMM_REQUANTIZE_NEAREST (1)");
         rounded_sums();
         depth.rounding_from = wrong[i];
-        depth_fails(QGEMM_STATUS_BIT_DEPTH, "options->bit_depth->rounding_from is 4", "QGEMM_REQUANTIZE_NEAREST (1)");
+        depth_fails(QGEMM_STATUS_BIT_DEPTH, from[i], "QGEMM_REQUANTIZE_NEAREST (1)");
     }
     struct call c = rounded_sums();
     for (depth.threshold = 0; depth.threshold <= 1; depth.threshold++)
