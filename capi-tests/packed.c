@@ -21,7 +21,7 @@ static void in_the_callers_memory(const struct weights *w, const qgemm_packed *e
     qgemm_packed *packed = pack(&in_memory);
     const void *bytes;
     size_t found;
-    CHECK(qgemm_packed_bytes(packed, &bytes, &found) == QGEMM_STATUS_OK && bytes == memory && found == size);
+    CHECK(qgemm_packed_bytes(packed, &bytes, &found) == QGEMM_STATUS_OK && bytes == memory && found <= size);
     CHECK(is_filled((char *)memory + size, 100) && alike(packed, expected));
     qgemm_packed_free(packed);
     // It was the caller's, and still is.

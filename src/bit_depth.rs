@@ -11,7 +11,7 @@
 use crate::matrix::{Encoding, Operand, Order};
 use crate::packed::Side;
 use crate::source::Factor;
-use lattice::{Lattice, PERIOD};
+use lattice::{Lattice, WINDOW};
 use std::ops::Range;
 
 mod lattice;
@@ -115,18 +115,20 @@ impl Requantization {
     /// Requantizes a part of a line, from `depth` on.
     #[inline(always)]
     pub(crate) fn along_depth(&self, (line, depth): (usize, usize), src: &[u8], to: &mut [u8]) {
-        match self.lattice {
-            Some(lattice) => self.scale(lattice.along_depth(line, depth), src, to),
-            None => self.scale(&[NEAREST; PERIOD], src, to),
+        assert_eq!(src.len(), to.len());
+        for (i, (src, to)) in src.chunks(WINDOW).zip(to.chunks_mut(WINDOW)).enumerate() {
+            let added = self.lattice.map_or(&NEAREST, |lattice| lattice.along_depth(line, depth + i * WINDOW));
+            self.scale(added, src, to);
         }
     }
 
     /// Requantizes the elements of lines from `line` on, at one depth.
     #[inline(always)]
     pub(crate) fn along_lines(&self, (line, depth): (usize, usize), src: &[u8], to: &mut [u8]) {
-        match self.lattice {
-            Some(lattice) => self.scale(lattice.along_lines(line, depth), src, to),
-            None => self.scale(&[NEAREST; PERIOD], src, to),
+        assert_eq!(src.len(), to.len());
+        for (i, (src, to)) in src.chunks(WINDOW).zip(to.chunks_mut(WINDOW)).enumerate() {
+            let added = self.lattice.map_or(&NEAREST, |lattice| lattice.along_lines(line + i * WINDOW, depth));
+            self.scale(added, src, to);
         }
     }
 
@@ -149,14 +151,10 @@ impl Requantization {
         }
     }
 
-    /// What is added repeats after a period.
     #[inline(always)]
-    fn scale(&self, added: &[u8; PERIOD], src: &[u8], to: &mut [u8]) {
-        assert_eq!(src.len(), to.len());
-        for (src, to) in src.chunks(PERIOD).zip(to.chunks_mut(PERIOD)) {
-            for ((to, &x), &added) in to.iter_mut().zip(src).zip(added) {
-                *to = self.of(x, added);
-            }
+    fn scale(&self, added: &[u8; WINDOW], src: &[u8], to: &mut [u8]) {
+        for ((to, &x), &added) in to.iter_mut().zip(src).zip(added) {
+            *to = self.of(x, added);
         }
     }
 
@@ -167,7 +165,7 @@ impl Requantization {
     }
 }
 
-const NEAREST: u8 = 127;
+static NEAREST: [u8; WINDOW] = [127; WINDOW];
 
 #[cfg(test)]
 mod tests;

@@ -109,6 +109,17 @@ impl Fraction {
         Self { integer, rest: rest as i32 }
     }
 
+    /// As [`Fraction::of`], of numbers that are not negative, for which less has to be done.
+    #[inline(always)]
+    pub(crate) fn of_natural(self, x: i32) -> i32 {
+        // A negative rest becomes a positive one and 1 less, and away from zero is down then.
+        let borrowed = self.rest >> 31;
+        let rest = u64::from((self.rest & i32::MAX) as u32);
+        let nudge = ((1 << 30) + borrowed) as u64;
+        let rounded = (u64::from(x as u32) * rest + nudge) >> 31;
+        x.wrapping_mul(self.integer + borrowed).wrapping_add(rounded as i32)
+    }
+
     /// `x · integer + x · rest / 2³¹`, the latter rounded to nearest, ties away from zero; what overflows wraps around.
     #[inline(always)]
     pub(crate) fn of(self, x: i32) -> i32 {
@@ -151,6 +162,7 @@ mod tests {
                 let rounded = nearest_away(i128::from(x) * i128::from(fraction.rest), 31);
                 let want = i128::from(x) * i128::from(fraction.integer) + rounded;
                 assert_eq!(fraction.of(x), want as i32, "{x} {numerator} {denominator}");
+                assert!(x < 0 || fraction.of_natural(x) == want as i32, "{x} {numerator} {denominator}");
                 let exact = f64::from(x) * f64::from(numerator) / f64::from(denominator);
                 let error = 0.5 + f64::from(x).abs() / f64::from(1u32 << 31);
                 assert!((want as f64 - exact).abs() <= error + 1e-6 * exact.abs().max(1.0) * 1e-6, "{x}");

@@ -95,6 +95,9 @@ const RHS: usize = 1;
 const WORTH_WAKING: f64 = 4e6;
 const WORTH_SHARING: f64 = 4e5;
 
+/// Depths that are widened together for few rows: so little that the processor fetches what follows in the meantime.
+const WIDENED: usize = 256;
+
 /// Pieces that each thread gets when all prepare one side together.
 const PIECES: usize = 4;
 
@@ -102,6 +105,9 @@ impl<'a> Product<'a> {
     fn new(context: &'a Context, lhs: &Factor<'a>, rhs: &Factor<'a>, shape: Shape, threads: usize) -> Self {
         let Sides { kernel, sources: sides, rescale, span } = Sides::new(context.kernel, lhs, rhs);
         let mut blocks = Blocks::new(kernel, shape, sides[RHS].order(), threads, Caches::get());
+        if sides[RHS].is_widened() && shape.rows <= kernel.rows {
+            blocks.depth = blocks.depth.with_pieces(shape.depth.div_ceil(WIDENED));
+        }
         let scaled = [lhs, rhs].iter().position(|factor| factor.segment().is_some());
         if let Some(segment) = lhs.segment().or(rhs.segment()) {
             blocks.depth = Cut::new(shape.depth.div_ceil(segment), shape.depth, segment);

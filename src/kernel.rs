@@ -98,11 +98,6 @@ impl Kernel {
         *CHOSEN
     }
 
-    /// Whether it is the narrow kernel of another.
-    pub(crate) fn is_narrow(&self) -> bool {
-        Self::all().filter_map(|kernel| kernel.narrow).any(|narrow| std::ptr::eq(narrow, self))
-    }
-
     /// Packs a whole RHS into panels, as a product with an LHS of this encoding would: for benches.
     #[doc(hidden)]
     pub fn pack_whole(&self, rhs: &Operand, lhs: Encoding, panels: &mut Vec<u8>) {
@@ -258,7 +253,11 @@ macro_rules! vector_tile {
         ) {
             let rhs = $crate::pack::groups::<{ $width / $lanes }, { $lanes * $group }>(tile.rhs);
             let whole = (tile.lhs[0].len() / 4).min(rhs.len());
-            let lhs: [&[[u8; 4]]; ROWS] = std::array::from_fn(|i| &tile.lhs[i].as_chunks().0[..whole]);
+            // Not `from_fn`, whose closure is not inlined here.
+            let mut lhs: [&[[u8; 4]]; ROWS] = [&[]; ROWS];
+            for i in 0..ROWS {
+                lhs[i] = &tile.lhs[i].as_chunks().0[..whole];
+            }
             let acc = &mut acc.as_chunks_mut::<$width>().0[..ROWS];
             let mut c: [[Vector; VECTORS]; ROWS] = [[zero(); VECTORS]; ROWS];
             for (g, b) in rhs[..whole].iter().enumerate() {

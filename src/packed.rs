@@ -73,18 +73,22 @@ pub struct Packed {
 }
 
 impl Packed {
-    /// The memory that lines × depth numbers take.
+    /// The memory that lines × depth numbers take at most.
     ///
     /// # Errors
     /// [`Error::TooLarge`].
     pub(crate) fn size(kernel: &'static Kernel, shape: (usize, usize), packing: &Packing) -> Result<usize, Error> {
-        // No size depends on the encoding. Which of the kernels it is packed for may depend on the elements.
+        // No size depends on the encoding, but the elements may decide which kernel it is packed for.
         let label = Label::of(shape, Encoding::U8, packing);
-        let sizes = kernel.packers(packing.bits).map(|kernel| {
-            let label = Label { spans: label.may_have_spans(kernel), ..label };
-            label.place(kernel).map(|(_, sections)| sections.end())
-        });
-        sizes.max_by_key(|size| size.map_or(usize::MAX, |size| size)).flatten().ok_or(TOO_LARGE)
+        let size = |kernel, spans| {
+            let (_, sections) = Label { spans, ..label }.place(kernel).ok_or(TOO_LARGE)?;
+            Ok(sections.end())
+        };
+        let least = size(kernel.packer(packing.bits), false)?;
+        match label.proven(kernel) {
+            Some(narrow) => Ok(least.max(size(narrow, true)?)),
+            None => Ok(least),
+        }
     }
 
     /// Packs `operand` for `kernel`, or for its narrow one if the numbers are small, into `memory` if it is given.
@@ -101,16 +105,20 @@ impl Packed {
         packing: &Packing,
         memory: Option<Lent>,
     ) -> Result<Self, Error> {
-        Self::size(kernel, (operand.lines, operand.depth), packing)?;
+        // Before any element is read.
+        let size = Self::size(kernel, (operand.lines, operand.depth), packing)?;
+        let memory = match memory {
+            Some(lent) => Memory::lent(lent, size),
+            None => Memory::own(size)?,
+        };
         packing.bits.check(operand, packing.purpose.side)?;
         let range = ElementRange::of(operand);
         let mut label = Label::of((operand.lines, operand.depth), operand.encoding, packing);
-        let (mut packer, mut spans) = (kernel.packers(packing.bits).next().expect("every kernel packs"), None);
-        if let Some(narrow) = kernel.narrow.filter(|narrow| label.may_have_spans(narrow)) {
+        let (mut kernel, mut spans) = (kernel.packer(packing.bits), None);
+        if let Some(narrow) = label.proven(kernel) {
             spans = proof::spans(narrow, operand, &label, &label.reading(narrow, label.stored(narrow), range))?;
-            packer = if spans.is_some() { narrow } else { packer };
+            kernel = if spans.is_some() { narrow } else { kernel };
         }
-        let kernel = packer;
         label.spans = spans.is_some();
         let (layout, sections) = label.place(kernel).ok_or(TOO_LARGE)?;
         // For a piece of a panel before it becomes planes.
@@ -122,10 +130,6 @@ impl Packed {
             };
             room.reserve(numbers.next_multiple_of(8 * layout.width))?;
         }
-        let memory = match memory {
-            Some(lent) => Memory::lent(lent, sections.end()),
-            None => Memory::own(sections.end())?,
-        };
         let (stored, bound) = (label.stored(kernel), bound::of(operand, label.line, packing));
         let mut packed = Self { memory, kernel, label, layout, sections, stored, bound, range };
         packed.fill(operand, packing, &spans.unwrap_or_default(), room.as_mut_slice());
@@ -143,8 +147,8 @@ impl Packed {
         let Content::Packed { layout, stored, bound, range } = kind else {
             return portable::load(&label, checksum, content, kernel);
         };
-        let mut packers = kernel.packers(label.line.bits);
-        let reader = packers.find(|packer| Layout::of(packer, layout.form, label.line) == Some(layout));
+        let reader =
+            kernel.readers(label.line.bits).find(|reader| Layout::of(reader, layout.form, label.line) == Some(layout));
         let foreign = Foreign::Layout { theirs: layout, line: label.line, kernel: kernel.name };
         let kernel = reader.ok_or(Error::PackedLayout { why: foreign })?;
         let has_spans = label.spans && (layout.form != Form::Panels || !label.line.is_plain());
@@ -169,7 +173,7 @@ impl Packed {
 impl Packed {
     /// The packed operand itself: what a file of it holds.
     pub(crate) fn blob(&self) -> &[u8] {
-        self.memory.as_slice()
+        &self.memory.as_slice()[..self.sections.end()]
     }
 
     pub(crate) fn lines(&self) -> usize {

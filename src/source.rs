@@ -576,6 +576,11 @@ impl<'a> Source<'a> {
         Lines::Packed { bytes: from.bytes, first: from.first, pitch, stretch }
     }
 
+    /// Whether its panels have to be widened.
+    pub(crate) fn is_widened(&self) -> bool {
+        self.planes.is_some()
+    }
+
     /// The memory that a panel over so much of the depth has to be widened into.
     pub(crate) fn widened_len(&self, depth: usize) -> usize {
         self.planes.map_or(0, |_| self.line.padded(depth, self.kernel.groups) * self.kernel.width)

@@ -1086,11 +1086,12 @@ qgemm_status qgemm_scale_s32(int32_t x,
                              int32_t *result);
 
 /**
- * How much memory a packed operand takes: for callers who bring their own, and to know before.
+ * How much memory a packed operand takes at most: for callers who bring their own, and to know before.
  *
  * The answer depends on the kernel, the numbers of rows and columns, whether there is an offset for each of them, and
  * the options. It is more than the elements take, by a few percent if there are many, or by twice as much where a kernel
- * wants one side as numbers of 16 bits. Elements of fewer bits take just these, and groups 8 bytes each on top, or 12 if
+ * wants one side as numbers of 16 bits. Where the elements decide how they are packed, it may turn out to take a little
+ * less, as qgemm_packed_bytes() says. Elements of fewer bits take just these, and groups 8 bytes each on top, or 12 if
  * they have zero points; the elements of a group are filled up to a multiple of 8.
  *
  * @param operand  as in qgemm_pack(); the elements are not read

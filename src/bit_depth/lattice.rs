@@ -5,15 +5,21 @@
 //! over 255 depths, or lines, each number is added once, and no sum is biased; and the errors of the two sides have no
 //! fixed phase along the depth, so they do not add up.
 
-pub(super) const PERIOD: usize = 255;
+const PERIOD: usize = 255;
+
+/// Elements whose numbers are looked up together: whole vectors.
+pub(super) const WINDOW: usize = 256;
+
+/// A window may begin anywhere in a period.
+const LEN: usize = PERIOD + WINDOW;
 
 /// What is added to each element of one side of a product.
 #[derive(Debug)]
 pub(super) struct Lattice {
-    /// What line 0 takes at each depth, twice, so that a period may begin anywhere in the first.
-    along_depth: [u8; 2 * PERIOD],
-    /// What each line takes at depth 0, twice.
-    along_lines: [u8; 2 * PERIOD],
+    /// What line 0 takes at each depth.
+    along_depth: [u8; LEN],
+    /// What each line takes at depth 0.
+    along_lines: [u8; LEN],
     /// How many depths farther a line is than the one before.
     depths_per_line: usize,
     /// How many lines farther a depth is than the one before.
@@ -42,9 +48,9 @@ impl Lattice {
     }
 
     const fn new(sequence: [u8; PERIOD], first: usize, depth_step: usize, line_step: usize) -> Self {
-        let (mut along_depth, mut along_lines) = ([0; 2 * PERIOD], [0; 2 * PERIOD]);
+        let (mut along_depth, mut along_lines) = ([0; LEN], [0; LEN]);
         let mut i = 0;
-        while i < 2 * PERIOD {
+        while i < LEN {
             along_depth[i] = sequence[(first + i * depth_step) % PERIOD];
             along_lines[i] = sequence[(first + i * line_step) % PERIOD];
             i += 1;
@@ -59,16 +65,16 @@ impl Lattice {
 
     /// What a line's elements from `depth` on take.
     #[inline(always)]
-    pub(super) fn along_depth(&self, line: usize, depth: usize) -> &[u8; PERIOD] {
+    pub(super) fn along_depth(&self, line: usize, depth: usize) -> &[u8; WINDOW] {
         let at = (line % PERIOD * self.depths_per_line + depth) % PERIOD;
-        self.along_depth[at..].first_chunk().expect("two periods")
+        self.along_depth[at..].first_chunk().expect("a window from anywhere in a period")
     }
 
     /// What the elements of lines from `line` on take at one depth.
     #[inline(always)]
-    pub(super) fn along_lines(&self, line: usize, depth: usize) -> &[u8; PERIOD] {
+    pub(super) fn along_lines(&self, line: usize, depth: usize) -> &[u8; WINDOW] {
         let at = (depth % PERIOD * self.lines_per_depth + line) % PERIOD;
-        self.along_lines[at..].first_chunk().expect("two periods")
+        self.along_lines[at..].first_chunk().expect("a window from anywhere in a period")
     }
 }
 

@@ -228,11 +228,11 @@ fn both_ways_through_a_lattice_meet() {
         for (line, depth) in [(0, 0), (1, 0), (0, 1), (3, 700), (511, 254), (1 << 40, 1 << 50)] {
             for step in 0..300 {
                 let there = lattice.along_depth(line + step, depth)[0];
-                assert_eq!(lattice.along_lines(line, depth)[step % PERIOD], lattice.along_lines(line + step, depth)[0]);
+                assert_eq!(lattice.along_lines(line, depth)[step % 255], lattice.along_lines(line + step, depth)[0]);
                 assert_eq!(there, lattice.along_lines(line + step, depth)[0], "{line} {depth} {step}");
             }
         }
-        let mut all = lattice.along_depth(7, 9).to_vec();
+        let mut all = lattice.along_depth(7, 9)[..255].to_vec();
         all.sort_unstable();
         assert!(all.iter().enumerate().all(|(i, &x)| i == usize::from(x)), "every number once");
     }

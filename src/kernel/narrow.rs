@@ -58,7 +58,11 @@ macro_rules! narrow_tile {
         ) {
             let rhs: Groups = $crate::pack::groups(tile.rhs);
             let whole = (tile.lhs[0].len() / 4).min(rhs.len());
-            let lhs: [&[[u8; 4]]; ROWS] = std::array::from_fn(|i| &tile.lhs[i].as_chunks().0[..whole]);
+            // Not `from_fn`, whose closure is not inlined here.
+            let mut lhs: [&[[u8; 4]]; ROWS] = [&[]; ROWS];
+            for i in 0..ROWS {
+                lhs[i] = &tile.lhs[i].as_chunks().0[..whole];
+            }
             let mut sums: [[Vector; VECTORS]; ROWS] = [[zero(); VECTORS]; ROWS];
             let mut fresh = tile.fresh;
             let (stretches, len) = match tile.spans {

@@ -21,6 +21,8 @@ pub(crate) struct Rescale {
     row_shift: i32,
     /// And of the columns.
     col_shift: i32,
+    /// Up to which depth no sum of products leaves 31 bits.
+    shallow: usize,
     /// If both sides are to be compensated.
     compensation: Option<Compensation>,
 }
@@ -38,6 +40,7 @@ impl Rescale {
             col_sums: Fraction::new(255, r),
             row_shift: lhs.shift,
             col_shift: rhs.shift,
+            shallow: (i32::MAX / (l * r)) as usize,
             compensation: lhs.is_compensated().then_some(Compensation { row_levels: l, col_levels: r }),
         })
     }
@@ -46,12 +49,9 @@ impl Rescale {
     pub(super) fn apply<const W: usize>(&self, region: &Region, acc: &mut [[i32; W]]) {
         let depth = region.depth as i32;
         let (row_shift, col_shift) = (self.row_shift, self.col_shift);
-        let (mut row_sums, mut row_offsets) = ([0; MAX_ROWS], [0; MAX_ROWS]);
+        let (mut row_sums, mut col_sums) = ([0; MAX_ROWS], [0; W]);
         row_sums.iter_mut().zip(region.row_sums).for_each(|(to, sum)| *to = *sum);
-        row_offsets.iter_mut().zip(region.rows.clone()).for_each(|(a, row)| *a = region.row_offsets.of(row));
-        let (mut col_sums, mut col_offsets) = ([0; W], [0; W]);
         col_sums.iter_mut().zip(region.col_sums).for_each(|(to, sum)| *to = *sum);
-        col_offsets.iter_mut().zip(region.cols.clone()).for_each(|(b, col)| *b = region.col_offsets.of(col));
 
         // Σ l·r as it would be had nothing been added to l and r, and so the sums.
         let (mut row_terms, mut col_terms) = ([0; MAX_ROWS], [0; W]);
@@ -64,39 +64,45 @@ impl Rescale {
             *term = sum.wrapping_mul(row_shift);
             *sum = sum.wrapping_sub(depth.wrapping_mul(col_shift));
         }
-        for (acc, row_term) in acc.iter_mut().zip(&row_terms) {
-            for (x, col_term) in acc.iter_mut().zip(&col_terms) {
-                *x = self.products.of(x.wrapping_sub(*row_term).wrapping_sub(*col_term));
-            }
-        }
 
-        if let Some(compensation) = &self.compensation {
-            compensation.apply(region, (&row_sums, &row_offsets), (&col_sums, &col_offsets), acc);
-        }
-        if let (Some(a), Some(b)) = (region.row_offsets.uniform(), region.col_offsets.uniform()) {
+        let uniform = (region.row_offsets.uniform(), region.col_offsets.uniform());
+        if let (Some(a), Some(b), None, true) = (uniform.0, uniform.1, &self.compensation, region.depth <= self.shallow)
+        {
             let constant = a.wrapping_mul(b).wrapping_mul(depth);
-            for (term, sum) in row_terms.iter_mut().zip(&row_sums) {
+            let (mut of_rows, mut of_cols) = ([0; MAX_ROWS], [0; W]);
+            for (term, sum) in of_rows.iter_mut().zip(&row_sums) {
                 *term = self.row_sums.of(sum.wrapping_mul(b)).wrapping_add(constant);
             }
-            for (term, sum) in col_terms.iter_mut().zip(&col_sums) {
+            for (term, sum) in of_cols.iter_mut().zip(&col_sums) {
                 *term = self.col_sums.of(sum.wrapping_mul(a));
             }
-            for (acc, row_term) in acc.iter_mut().zip(&row_terms) {
-                for (x, col_term) in acc.iter_mut().zip(&col_terms) {
-                    *x = x.wrapping_add(*row_term).wrapping_add(*col_term);
+            for ((acc, row_term), of_row) in acc.iter_mut().zip(&row_terms).zip(&of_rows) {
+                for ((x, col_term), of_col) in acc.iter_mut().zip(&col_terms).zip(&of_cols) {
+                    let products = self.products.of_natural(x.wrapping_sub(*row_term).wrapping_sub(*col_term));
+                    *x = products.wrapping_add(*of_row).wrapping_add(*of_col);
                 }
             }
             return;
         }
-        for ((acc, row_sum), a) in acc.iter_mut().zip(&row_sums).zip(&row_offsets) {
-            for ((x, col_sum), b) in acc.iter_mut().zip(&col_sums).zip(&col_offsets) {
+
+        let (mut row_offsets, mut col_offsets) = ([0; MAX_ROWS], [0; W]);
+        row_offsets.iter_mut().zip(region.rows.clone()).for_each(|(a, row)| *a = region.row_offsets.of(row));
+        col_offsets.iter_mut().zip(region.cols.clone()).for_each(|(b, col)| *b = region.col_offsets.of(col));
+        for (i, acc) in acc.iter_mut().enumerate() {
+            let (row_term, row_sum, a) = (row_terms[i], row_sums[i], row_offsets[i]);
+            for (j, x) in acc.iter_mut().enumerate() {
+                let (col_term, col_sum, b) = (col_terms[j], col_sums[j], col_offsets[j]);
                 let terms = [
-                    self.row_sums.of(row_sum.wrapping_mul(*b)),
-                    self.col_sums.of(col_sum.wrapping_mul(*a)),
-                    a.wrapping_mul(*b).wrapping_mul(depth),
+                    self.products.of(x.wrapping_sub(row_term).wrapping_sub(col_term)),
+                    self.row_sums.of(row_sum.wrapping_mul(b)),
+                    self.col_sums.of(col_sum.wrapping_mul(a)),
+                    a.wrapping_mul(b).wrapping_mul(depth),
                 ];
-                *x = terms.into_iter().fold(*x, i32::wrapping_add);
+                *x = terms.into_iter().fold(0, i32::wrapping_add);
             }
+        }
+        if let Some(compensation) = &self.compensation {
+            compensation.apply(region, (&row_sums, &row_offsets), (&col_sums, &col_offsets), acc);
         }
     }
 }

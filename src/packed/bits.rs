@@ -11,13 +11,16 @@ use crate::range::{ElementRange, Stray};
 pub struct Bits(u8);
 
 impl Kernel {
-    /// The kernels that may read numbers of so many bits in products of this one. Those of up to 4 bits are for its narrow
-    /// one, if there is any; accumulators of 16 bits hold so few products of greater ones that they gain nothing: with 6 and
-    /// 7 bits they took 1.4 times as long. But among those of 8 bits there may be mostly small ones.
-    pub(super) fn packers(&'static self, bits: Bits) -> impl Iterator<Item = &'static Self> {
-        let narrow = self.narrow.filter(|_| bits.get() <= 4 || !bits.are_few());
-        let exact = (narrow.is_none() || !bits.are_few()).then_some(self);
-        exact.into_iter().chain(narrow)
+    /// The kernel that numbers of so many bits are packed for, whatever they are: up to 4 bits the narrow one, if there is
+    /// any. Accumulators of 16 bits hold so few products of greater numbers that they gain nothing: with 6 and 7 bits they
+    /// took 1.4 times as long.
+    pub(super) fn packer(&'static self, bits: Bits) -> &'static Self {
+        if bits.get() <= 4 { self.narrow.unwrap_or(self) } else { self }
+    }
+
+    /// The kernels that read numbers of so many bits in products of this one.
+    pub(super) fn readers(&'static self, bits: Bits) -> impl Iterator<Item = &'static Self> {
+        std::iter::once(self.packer(bits)).chain(self.narrow.filter(|_| !bits.are_few()))
     }
 }
 

@@ -13,7 +13,7 @@ impl Packed {
     pub(super) fn fill(&mut self, operand: &Operand, packing: &Packing, proven: &[u8], room: &mut [u8]) {
         let mut memory = std::mem::replace(&mut self.memory, Memory::Own(Buffer::empty()));
         let Sections { sums, offsets, scales, zero_points, spans, bytes } = self.sections.clone();
-        let (head, content) = memory.as_mut_slice().split_at_mut(header::LEN);
+        let (head, content) = memory.as_mut_slice()[..self.sections.end()].split_at_mut(header::LEN);
         let within = |section: Range<usize>| section.start - header::LEN..section.end - header::LEN;
         content[..bytes.start - header::LEN].fill(0);
         let sections = content.get_disjoint_mut([sums, offsets, scales, zero_points, spans, bytes].map(within));

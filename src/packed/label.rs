@@ -102,9 +102,9 @@ impl Label {
         Reading { shift: self.shift(kernel, stored, range), ..Reading::plain(self.encoding, stored) }
     }
 
-    /// Whether the values may prove that sums of 16 bits hold them in a product by `kernel`.
-    pub(super) fn may_have_spans(&self, kernel: &Kernel) -> bool {
-        kernel.is_narrow() && self.purpose.form() == Form::Panels && self.line.is_plain()
+    /// The narrow kernel of `kernel`, if it is up to the values which of them they are packed for.
+    pub(super) fn proven(&self, kernel: &Kernel) -> Option<&'static Kernel> {
+        kernel.narrow.filter(|_| self.purpose.form() == Form::Panels && self.line.is_plain())
     }
 
     /// Where `kernel` has everything lie.

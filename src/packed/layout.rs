@@ -70,7 +70,7 @@ impl Layout {
     /// The names of the kernels that have such lines lie so.
     fn readers(&self, line: Line) -> impl Iterator<Item = &'static str> {
         let is_reader = move |kernel: &&'static Kernel| {
-            kernel.packers(line.bits).any(|kernel| Layout::of(kernel, self.form, line) == Some(*self))
+            kernel.readers(line.bits).any(|kernel| Layout::of(kernel, self.form, line) == Some(*self))
         };
         Kernel::all().filter(is_reader).map(|kernel| kernel.name)
     }

@@ -72,7 +72,7 @@ impl Case {
         let of_7_bits = self.bits.get() == 7 && packed.form() == Form::Panels && packed.stored() == Encoding::S8;
         match self.bits.get() {
             8 if packed.form() == Form::Panels && packed.kernel.groups == Groups::Quads => {
-                self.number(line, d, self.encoding) - self.centre(packed.stored())
+                self.number(line, d, self.encoding) - self.centre(packed)
             }
             8 => self.number(line, d, packed.stored()),
             _ => self.code(line, d) - if of_7_bits { 64 } else { 0 },
@@ -80,14 +80,10 @@ impl Case {
     }
 
     /// What becomes 0: the least number, or the zero point, if everything then fits signed bytes, or what is nearest to it.
-    fn centre(&self, stored: Encoding) -> i64 {
-        let numbers =
-            (0..self.lines).flat_map(|line| (0..self.depth).map(move |d| self.number(line, d, self.encoding)));
-        let ElementRange { least, greatest } = ElementRange::all(self.encoding);
-        let least = numbers.clone().min().unwrap_or(least.into());
-        let greatest = numbers.max().unwrap_or(greatest.into());
+    fn centre(&self, packed: &Packed) -> i64 {
+        let [least, greatest] = [packed.range().least, packed.range().greatest].map(i64::from);
         let zero_point = if let [offset] = self.offsets[..] { -i64::from(offset) } else { 0 };
-        if stored == Encoding::U8 { least } else { zero_point.max(greatest - 127).min(least + 128) }
+        if packed.stored() == Encoding::U8 { least } else { zero_point.max(greatest - 127).min(least + 128) }
     }
 
     /// The number less the least of so many bits.
@@ -403,7 +399,8 @@ proptest! {
         for kernel in kernels() {
             let packed = case.pack(kernel);
             let len = packed.blob().len();
-            let mut memory = Copy::of(&noise(7, false, len + spare));
+            let size = case.packing(|packing| Packed::size(kernel, (case.lines, case.depth), packing)).unwrap();
+            let mut memory = Copy::of(&noise(7, false, size + spare));
             let before = memory.memory.as_slice()[len..].to_vec();
             let lent = Some(memory.all());
             let in_memory = case.packing(|packing| Packed::new(kernel, &case.operand(), packing, lent).unwrap());
