@@ -98,7 +98,7 @@ static void check_way(const struct product *p, int way, int threads) {
 static void every_pair_of_depths(struct seed *seed) {
     int way = 0;
     for (uint32_t bits = 0; bits < 64; bits++)
-        for (uint32_t rounding = 0; rounding <= QGEMM_REQUANTIZE_ADD_MOD; rounding++)
+        for (uint32_t rounding = 0; rounding <= QGEMM_REQUANTIZE_COMPENSATED; rounding++)
             for (int k = 383; k <= 384; k++) {
                 struct product p = product_of(9, 18, k, 1 + bits % 8, 1 + bits / 8, seed);
                 p.depth.rounding_from = rounding;
@@ -109,10 +109,9 @@ static void every_pair_of_depths(struct seed *seed) {
 }
 
 static void every_way_with_every_number_of_threads(struct seed *seed) {
-    static const uint32_t roundings[] = {QGEMM_REQUANTIZE_NEAREST, QGEMM_REQUANTIZE_XORSHIFT, QGEMM_REQUANTIZE_ADD_MOD};
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         struct product p = product_of(M, N, DEEPEST, 7, 5, seed);
-        p.depth.rounding_from = roundings[i];
+        p.depth.rounding_from = QGEMM_REQUANTIZE_NEAREST + (uint32_t)i;
         define(&p);
         for (int way = 0; way < WAYS; way++)
             check_way(&p, way, 1 + (way + i) % THREADS);

@@ -75,8 +75,8 @@ static void roundings(void) {
     }
     struct call c = rounded_sums();
     for (depth.threshold = 0; depth.threshold <= 1; depth.threshold++)
-        for (depth.rounding_below = 0; depth.rounding_below <= QGEMM_REQUANTIZE_ADD_MOD; depth.rounding_below++)
-            for (depth.rounding_from = 0; depth.rounding_from <= QGEMM_REQUANTIZE_ADD_MOD; depth.rounding_from++)
+        for (depth.rounding_below = 0; depth.rounding_below <= QGEMM_REQUANTIZE_COMPENSATED; depth.rounding_below++)
+            for (depth.rounding_from = 0; depth.rounding_from <= QGEMM_REQUANTIZE_COMPENSATED; depth.rounding_from++)
                 rounded_works(&c);
 }
 

@@ -5,7 +5,7 @@ static uint32_t random_bits(struct seed *seed) {
 }
 
 static uint32_t random_rounding(struct seed *seed) {
-    return (uint32_t)below(seed, QGEMM_REQUANTIZE_ADD_MOD + 1);
+    return (uint32_t)below(seed, QGEMM_REQUANTIZE_COMPENSATED + 1);
 }
 
 static void choose_bit_depth(struct draft *draft) {

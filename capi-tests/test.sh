@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 need cmake make ninja-build gcc g++ clang libclang-rt-dev libc6-dev pkg-config binutils shellcheck libgemmlowp-dev
 cargo fmt --check
 cargo fmt --check --manifest-path capi-tests/fuzz/Cargo.toml
-shellcheck -x .ci/run capi-tests/*.sh capi-tests/consumer/*.sh benches/peers/*.sh
+shellcheck -x .ci/run capi-tests/*.sh capi-tests/consumer/*.sh benches/*/*.sh
 cargo clippy --locked --all-targets -- -D warnings
 # Nothing is linked, so any libFuzzer will do.
 CUSTOM_LIBFUZZER_PATH=/dev/null cargo clippy --locked --manifest-path capi-tests/fuzz/Cargo.toml --target-dir target \

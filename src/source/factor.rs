@@ -1,0 +1,239 @@
+//! An operand of a product and what the caller says of it.
+
+use crate::bit_depth::Requantization;
+use crate::error::Error;
+use crate::matrix::{Encoding, Offset, Operand, Order, Runs, bytes_of};
+use crate::output::LineOffsets;
+use crate::packed::Packed;
+use crate::range::{ElementRange, Stray};
+use crate::reading::Reading;
+use crate::span::Reach;
+
+/// One side of a product: an operand, as it lies or packed, and what is added to its elements.
+#[derive(Clone, Copy)]
+pub struct Factor<'a> {
+    pub(super) item: Item<'a>,
+    offset: Offset<'a>,
+    /// What the caller says of the elements.
+    promised: ElementRange,
+    pub(super) requantization: Option<Requantization>,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Item<'a> {
+    Operand(Operand<'a>),
+    Packed(&'a Packed),
+}
+
+impl<'a> Factor<'a> {
+    /// The operand with `offset` added to its elements: one for all lines, or one for each.
+    ///
+    /// # Panics
+    /// If there are fewer offsets than lines.
+    pub fn new(operand: Operand<'a>, offset: Offset<'a>) -> Self {
+        Self::of(Item::Operand(operand), operand.encoding, offset)
+    }
+
+    /// As [`Factor::new`], of a packed operand.
+    ///
+    /// # Panics
+    /// If there are fewer offsets than lines.
+    pub fn packed(packed: &'a Packed, offset: Offset<'a>) -> Self {
+        Self::of(Item::Packed(packed), packed.encoding(), offset)
+    }
+
+    fn of(item: Item<'a>, encoding: Encoding, offset: Offset<'a>) -> Self {
+        let factor = Self { item, offset, promised: ElementRange::all(encoding), requantization: None };
+        if let Offset::PerLine(offsets) = offset {
+            assert!(offsets.len() >= factor.lines(), "an offset for each line");
+        }
+        factor
+    }
+
+    /// The same with the promise that no element is less than `least` or greater than `greatest`.
+    ///
+    /// # Panics
+    /// If these are not numbers of the operand's encoding, in this order.
+    pub fn within(self, least: i32, greatest: i32) -> Self {
+        let promised = ElementRange { least, greatest };
+        assert!(least <= greatest && ElementRange::all(self.encoding()).holds(&promised), "a range of elements");
+        Self { promised, ..self }
+    }
+
+    /// What no element is outside of, if the promise is kept. Of a packed operand it is known.
+    pub(crate) fn range(&self) -> ElementRange {
+        match &self.item {
+            Item::Operand(_) => self.promised,
+            Item::Packed(packed) => packed.range(),
+        }
+    }
+
+    /// The first element, line by line, that breaks the promise.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub(crate) fn stray(&self) -> Result<Option<Stray>, Error> {
+        match &self.item {
+            Item::Operand(operand) => Ok(self.promised.stray(operand)),
+            Item::Packed(packed) => packed.stray(&self.promised),
+        }
+    }
+
+    /// What the caller says of the elements.
+    pub(crate) fn promised(&self) -> ElementRange {
+        self.promised
+    }
+
+    /// The same with fewer bits of its elements.
+    pub(crate) fn requantized(self, requantization: Requantization) -> Self {
+        Self { requantization: Some(requantization), ..self }
+    }
+
+    pub(crate) fn lines(&self) -> usize {
+        match &self.item {
+            Item::Operand(operand) => operand.lines,
+            Item::Packed(packed) => packed.lines(),
+        }
+    }
+
+    pub(crate) fn depth(&self) -> usize {
+        match &self.item {
+            Item::Operand(operand) => operand.depth,
+            Item::Packed(packed) => packed.depth(),
+        }
+    }
+
+    /// How many elements of a line have a scale together, if it is packed so.
+    pub(crate) fn segment(&self) -> Option<usize> {
+        match &self.item {
+            Item::Operand(_) => None,
+            Item::Packed(packed) => packed.segment(),
+        }
+    }
+
+    /// How many bits of its elements count.
+    pub(crate) fn bits(&self) -> u32 {
+        self.requantization.map_or(8, |requantization| requantization.bits())
+    }
+
+    /// Which way the operand's memory runs. None if it is packed.
+    pub(crate) fn order(&self) -> Option<Order> {
+        match &self.item {
+            Item::Operand(operand) => Some(operand.order),
+            Item::Packed(_) => None,
+        }
+    }
+
+    pub(crate) fn encoding(&self) -> Encoding {
+        match &self.item {
+            Item::Operand(operand) => operand.encoding,
+            Item::Packed(packed) => packed.encoding(),
+        }
+    }
+
+    /// Whether any of its bytes, or of its offsets, is one of these.
+    pub(crate) fn meets(&self, runs: &Runs) -> bool {
+        let item = match &self.item {
+            Item::Operand(operand) => operand.runs(),
+            Item::Packed(packed) => bytes_of(packed.blob()),
+        };
+        let offsets = match self.offset {
+            Offset::Uniform(_) => None,
+            Offset::PerLine(offsets) => Some(bytes_of(offsets)),
+        };
+        runs.overlap(&item) || offsets.is_some_and(|offsets| runs.overlap(&offsets))
+    }
+
+    /// What the magnitude of a sum of products with `other` cannot exceed, nor that of a segment if there are any.
+    pub(crate) fn bound(&self, other: &Factor) -> u128 {
+        if self.requantization.is_some() || other.requantization.is_some() {
+            // Four terms, each rounded by itself, of numbers from 0 to 255 and offsets.
+            let [a, b] = [self, other].map(|factor| 255 + factor.greatest_offset());
+            let is_compensated = self.requantization.is_some_and(|requantization| requantization.is_compensated);
+            // An element's error is at most 127.5.
+            let compensation = if is_compensated { 128 * (a + b) } else { 0 };
+            return self.depth() as u128 * (a * b + compensation) + 4;
+        }
+        let segment = self.segment().or(other.segment());
+        let depth = segment.unwrap_or(self.depth()).min(self.depth()) as u128;
+        let (lhs, rhs) = (self.total(depth) * other.greatest(), other.total(depth) * self.greatest());
+        lhs.min(rhs)
+    }
+
+    /// What the sum of the magnitudes of so many elements of a line, their offset included, cannot exceed.
+    fn total(&self, depth: u128) -> u128 {
+        let most = self.greatest() * depth;
+        match &self.item {
+            Item::Operand(_) => most,
+            Item::Packed(packed) => most.min(packed.bound(self.offset).into()),
+        }
+    }
+
+    /// The greatest magnitude that an element could have, its offset included.
+    fn greatest(&self) -> u128 {
+        if let Item::Packed(packed) = self.item {
+            return packed.greatest(self.offset).into();
+        }
+        let ElementRange { least, greatest } = self.range();
+        let ends = [least, greatest].map(i64::from);
+        let reach = |offset: &i32| ends.map(|end| (end + i64::from(*offset)).unsigned_abs()).into_iter().max();
+        self.offsets().iter().filter_map(reach).max().unwrap_or(0).into()
+    }
+
+    /// The greatest magnitude of what is added to the elements, seen as 0 to 255.
+    fn greatest_offset(&self) -> u128 {
+        let base = self.encoding().shift_to(Encoding::U8);
+        let reach = |offset: &i32| (i64::from(*offset) - i64::from(base)).unsigned_abs();
+        self.offsets().iter().map(reach).max().unwrap_or(0).into()
+    }
+
+    /// What the kernels read it as, if it is up to this side.
+    pub(super) fn read_as(&self) -> Encoding {
+        if self.requantization.is_some() { Encoding::U8 } else { self.encoding() }
+    }
+
+    /// How its bytes become numbers of the encoding `to`.
+    pub(super) fn reading(&self, to: Encoding) -> Reading {
+        Reading { requantization: self.requantization, ..Reading::plain(self.read_as(), to) }
+    }
+
+    /// The same for a narrow kernel: the numbers as small as they can be.
+    pub(super) fn centred(&self, to: Encoding) -> Reading {
+        let ElementRange { least, greatest } = self.range_read();
+        let shift = match to {
+            Encoding::U8 => -least,
+            Encoding::S8 => -((least + greatest + 1) >> 1),
+        };
+        Reading { shift, ..self.reading(to) }
+    }
+
+    /// What no number is outside of before it is shifted.
+    fn range_read(&self) -> ElementRange {
+        match self.requantization {
+            Some(requantization) => ElementRange { least: 0, greatest: requantization.levels.into() },
+            None => self.range(),
+        }
+    }
+
+    /// What no number that a kernel reads is outside of.
+    pub(super) fn numbers(&self, reading: &Reading) -> Reach {
+        let ElementRange { least, greatest } = self.range_read();
+        Reach { least: least + reading.shift, greatest: greatest + reading.shift }
+    }
+
+    /// What is added to its numbers: those that its elements were requantized to, or those that `reading` gives.
+    pub(super) fn line_offsets(&self, reading: &Reading) -> LineOffsets<'a> {
+        let shift = match self.requantization {
+            Some(_) => self.encoding().shift_to(Encoding::U8),
+            None => reading.shift,
+        };
+        LineOffsets { offset: self.offset, shift }
+    }
+
+    fn offsets(&self) -> &[i32] {
+        match &self.offset {
+            Offset::Uniform(offset) => std::slice::from_ref(offset),
+            Offset::PerLine(offsets) => &offsets[..self.lines()],
+        }
+    }
+}

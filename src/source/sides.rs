@@ -1,0 +1,114 @@
+//! Which kernel reads both sides of a product, and as what.
+
+use super::factor::Item;
+use super::{Factor, Input, Source};
+use crate::kernel::Kernel;
+use crate::output::Rescale;
+use crate::pack::Groups;
+use crate::packed::{Bits, Form, Line, Packed, Side};
+use crate::reading::Reading;
+use crate::span;
+use std::cmp::Ordering;
+
+/// Both sides of a product, and the kernel that reads them.
+pub(crate) struct Sides<'a> {
+    pub kernel: &'static Kernel,
+    /// The LHS and the RHS.
+    pub sources: [Source<'a>; 2],
+    pub rescale: Option<Rescale>,
+    /// How many groups accumulators of 16 bits may take of these numbers.
+    pub span: u8,
+}
+
+/// Shorter spans are not worth a narrow kernel.
+const LEAST_SPAN: u8 = 2;
+
+impl<'a> Sides<'a> {
+    /// For `kernel`, or its narrow one if the numbers are small, as they are known to be in weights that are packed for that,
+    /// unless more is packed for the former.
+    pub(crate) fn new(kernel: &'static Kernel, lhs: &Factor<'a>, rhs: &Factor<'a>) -> Self {
+        let sides = Self::of(kernel, false, lhs, rhs);
+        let Some(narrow) = kernel.narrow else { return sides };
+        let narrow = Self::of(narrow, true, lhs, rhs);
+        match narrow.ready().cmp(&sides.ready()) {
+            Ordering::Greater => narrow,
+            Ordering::Equal if narrow.span >= LEAST_SPAN || narrow.sources[1].spans.is_some() => narrow,
+            _ => sides,
+        }
+    }
+
+    /// An RHS that is packed already decides what the LHS is read as, otherwise the LHS decides.
+    fn of(kernel: &'static Kernel, is_narrow: bool, lhs: &Factor<'a>, rhs: &Factor<'a>) -> Self {
+        let ready = |factor: &Factor<'a>, form| match factor.item {
+            Item::Packed(packed)
+                if packed.form() == form && packed.is_for(kernel) && factor.requantization.is_none() =>
+            {
+                Some(packed)
+            }
+            _ => None,
+        };
+        // Beside an LHS with segments panels are read from any depth on, which planes are not.
+        let panels = ready(rhs, Form::Panels).filter(|panels| lhs.segment().is_none() || panels.line().is_plain());
+        let lhs_encoding = match (panels, kernel.groups) {
+            (Some(panels), Groups::Quads) if !panels.is_of_both() => panels.stored().other(),
+            _ => lhs.read_as(),
+        };
+        // Beside an RHS with segments their sums are needed, but those of whole lines are packed.
+        let lines = ready(lhs, Form::Lines)
+            .filter(|lines| lines.stored() == lhs_encoding && lines.line().is_plain() && rhs.segment().is_none());
+        let rhs_encoding = kernel.groups.rhs_encoding(lhs_encoding);
+        let rhs_reading = match panels {
+            Some(panels) => Reading { to: rhs_encoding, ..panels.reading() },
+            None if is_narrow => rhs.centred(rhs_encoding),
+            None => rhs.reading(rhs_encoding),
+        };
+        let readings = [lhs.reading(lhs_encoding), rhs_reading];
+        let [lhs_numbers, rhs_numbers] = [(lhs, 0), (rhs, 1)].map(|(factor, side)| factor.numbers(&readings[side]));
+        let rescale = Rescale::new(&readings[0], &readings[1]);
+        let offsets = [lhs.line_offsets(&readings[0]), rhs.line_offsets(&readings[1])];
+        let is_added_to = [0, 1].map(|side| {
+            let reading = &readings[side];
+            offsets[side].uniform() != Some(0) || rescale.is_some() && reading.shift != 0 || reading.is_compensated()
+        });
+        let segment = lhs.segment().or(rhs.segment());
+        let segments = [lhs, rhs].map(|factor| match factor.item {
+            Item::Packed(packed) if packed.segment().is_some() => Some(packed),
+            _ => None,
+        });
+        let is_added_to =
+            [0, 1].map(|side| is_added_to[side] || segments[side].is_some_and(|packed| packed.has_zero_points()));
+        let source = |side, factor: &Factor<'a>, ready: Option<&'a Packed>, reading, offset, is_summed| {
+            let (depth, own) = (factor.depth(), factor.segment().unwrap_or(0));
+            let line = ready.map_or(Line { depth, bits: Bits::ALL, segment: own }, Packed::line);
+            Source {
+                kernel,
+                side,
+                input: match (factor.item, ready) {
+                    (_, Some(packed)) => Input::Ready(packed.prepared()),
+                    (Item::Operand(operand), _) => Input::Operand(operand),
+                    (Item::Packed(packed), None) => Input::Otherwise(packed),
+                },
+                line,
+                pitch: line.bytes(line.len(kernel.groups)),
+                pieces: segment.map_or(1, |segment| depth.div_ceil(segment)),
+                planes: ready.and_then(Packed::planes),
+                segments: segments[if side == Side::Lhs { 0 } else { 1 }],
+                segment,
+                reading,
+                spans: ready.and_then(Packed::spans),
+                offset,
+                is_summed,
+            }
+        };
+        let sources = [
+            source(Side::Lhs, lhs, lines, readings[0], offsets[0], is_added_to[1]),
+            source(Side::Rhs, rhs, panels, readings[1], offsets[1], is_added_to[0]),
+        ];
+        Self { kernel, sources, rescale, span: span::span(lhs_numbers, rhs_numbers) }
+    }
+
+    /// How many of the sides are packed as the kernel reads them.
+    fn ready(&self) -> usize {
+        self.sources.iter().filter(|source| matches!(source.input, Input::Ready(_))).count()
+    }
+}
