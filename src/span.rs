@@ -6,6 +6,7 @@
 
 use crate::kernel::Kernel;
 use crate::matrix::Encoding;
+use crate::range::ElementRange;
 
 /// The longest span, in groups.
 pub(crate) const MAX: u8 = 16;
@@ -33,26 +34,16 @@ impl Spans<'_> {
     }
 }
 
-/// The range of the numbers of one side as they are stored, offsets not included. Padding is 0 and always counts as
-/// within.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Reach {
-    pub least: i32,
-    pub greatest: i32,
-}
-
-impl Reach {
-    /// The most by which products with a number can exceed 0 for each 1 above 0, and for each 1 below.
-    fn rise(self) -> [u32; 2] {
-        [self.greatest, -self.least].map(|most| most.max(0) as u32)
-    }
+/// The most by which products with a number within a range can exceed 0 for each 1 above 0, and for each 1 below.
+fn rise(range: ElementRange) -> [u32; 2] {
+    [range.greatest, -range.least].map(|most| most.max(0) as u32)
 }
 
 /// What partial sums may come to, above and below 0.
 const ROOM: [u32; 2] = [i16::MAX as u32, i16::MIN.unsigned_abs() as u32];
 
-/// The span of any numbers within these ranges.
-pub(crate) fn span(lhs: Reach, rhs: Reach) -> u8 {
+/// The span of any numbers within these ranges, as they are stored. Padding is 0 and always counts as within.
+pub(crate) fn span(lhs: ElementRange, rhs: ElementRange) -> u8 {
     let corners = [lhs.least, lhs.greatest].map(|a| [rhs.least, rhs.greatest].map(|b| a * b));
     let corners = corners.as_flattened().iter().copied();
     let farthest = [corners.clone().fold(0, i32::max) as u32, corners.fold(0, i32::min).unsigned_abs()];
@@ -62,7 +53,14 @@ pub(crate) fn span(lhs: Reach, rhs: Reach) -> u8 {
 
 /// The spans of panels of `kernel`, for each panel those of its stretches: the longest that are exact for whatever LHS
 /// within `lhs`.
-pub(crate) fn prove(kernel: &Kernel, panels: &[u8], stored: Encoding, depth: usize, lhs: Reach, spans: &mut [u8]) {
+pub(crate) fn prove(
+    kernel: &Kernel,
+    panels: &[u8],
+    stored: Encoding,
+    depth: usize,
+    lhs: ElementRange,
+    spans: &mut [u8],
+) {
     assert_eq!(kernel.width % LINES, 0, "panels are whole blocks of lines");
     let group_len = kernel.groups.len() * kernel.width;
     let panel_len = kernel.width * kernel.pad(depth);
@@ -118,8 +116,8 @@ impl Farthest {
     }
 
     /// The longest window that fits.
-    fn span(&self, lhs: Reach) -> u8 {
-        let [up, down] = lhs.rise();
+    fn span(&self, lhs: ElementRange) -> u8 {
+        let [up, down] = rise(lhs);
         let fits = |window: &usize| {
             let [above, below] = [self.above, self.below].map(|most| u32::from(most[*window].unsigned_abs()));
             // One side is unsigned, so that one term of each sum is 0.

@@ -10,7 +10,7 @@ use crate::kernel::Kernel;
 use crate::matrix::Operand;
 use crate::range::ElementRange;
 use crate::reading::Reading;
-use crate::span::{self, Reach};
+use crate::span;
 
 /// What a stretch with a span of 0 or 1, 2, 4, 8 or 16 groups costs a narrow kernel, as measured with AVX2: percent of what
 /// it costs the exact one.
@@ -39,14 +39,14 @@ pub(super) fn spans(
     }
     spans.try_reserve_exact(len).map_err(|_| Error::OutOfMemory { bytes: len })?;
     spans.resize(len, 0);
-    let ElementRange { least, greatest } = ElementRange::all(label.purpose.other);
+    let lhs = ElementRange::all(label.purpose.other);
     let mut room = Buffer::empty();
     room.reserve(narrow.room_for_panels(1, operand.depth).bytes)?;
     for (panel, spans) in spans.chunks_exact_mut(per_panel).enumerate() {
         let first = panel * narrow.width;
         let lines = first..operand.lines.min(first + narrow.width);
         narrow.pack_panels(operand, reading, lines, room.as_mut_slice());
-        span::prove(narrow, room.as_slice(), reading.to, operand.depth, Reach { least, greatest }, spans);
+        span::prove(narrow, room.as_slice(), reading.to, operand.depth, lhs, spans);
     }
     let cost: usize = spans.iter().map(|span| COSTS[span.max(&1).ilog2() as usize]).sum();
     Ok((cost <= WORTH * len).then_some(spans))

@@ -7,7 +7,6 @@ use crate::output::LineOffsets;
 use crate::packed::Packed;
 use crate::range::{ElementRange, Stray};
 use crate::reading::Reading;
-use crate::span::Reach;
 
 /// One side of a product: an operand, as it lies or packed, and what is added to its elements.
 #[derive(Clone, Copy)]
@@ -216,9 +215,9 @@ impl<'a> Factor<'a> {
     }
 
     /// What no number that a kernel reads is outside of.
-    pub(super) fn numbers(&self, reading: &Reading) -> Reach {
+    pub(super) fn numbers(&self, reading: &Reading) -> ElementRange {
         let ElementRange { least, greatest } = self.range_read();
-        Reach { least: least + reading.shift, greatest: greatest + reading.shift }
+        ElementRange { least: least + reading.shift, greatest: greatest + reading.shift }
     }
 
     /// What is added to its numbers: those that its elements were requantized to, or those that `reading` gives.

@@ -21,8 +21,8 @@ fn saturates(pairs: impl IntoIterator<Item = [i32; 2]>) -> bool {
 }
 
 /// The greatest span whose windows do not saturate for the products farthest from 0 on either side.
-fn span_by_definition(lhs: Reach, rhs: Reach) -> u8 {
-    let ends = |reach: Reach| [reach.least, reach.greatest];
+fn span_by_definition(lhs: ElementRange, rhs: ElementRange) -> u8 {
+    let ends = |reach: ElementRange| [reach.least, reach.greatest];
     let saturates_at =
         |span: u8| ends(lhs).iter().any(|a| ends(rhs).iter().any(|b| saturates((0..span).map(|_| [a * b, a * b]))));
     [1, 2, 4, 8, 16].into_iter().take_while(|&span| !saturates_at(span)).last().unwrap_or(0)
@@ -30,8 +30,8 @@ fn span_by_definition(lhs: Reach, rhs: Reach) -> u8 {
 
 #[test]
 fn a_span_is_the_longest_that_never_saturates_for_all_bit_depths() {
-    let unsigned = |bits: u32| Reach { least: 0, greatest: (1 << bits) - 1 };
-    let centred = |bits: u32| Reach { least: -(1 << (bits - 1)), greatest: (1 << (bits - 1)) - 1 };
+    let unsigned = |bits: u32| ElementRange { least: 0, greatest: (1 << bits) - 1 };
+    let centred = |bits: u32| ElementRange { least: -(1 << (bits - 1)), greatest: (1 << (bits - 1)) - 1 };
     for (lhs_bits, rhs_bits) in (1..=8).flat_map(|lhs| (1..=8).map(move |rhs| (lhs, rhs))) {
         for (lhs, rhs) in [(unsigned(lhs_bits), centred(rhs_bits)), (centred(lhs_bits), unsigned(rhs_bits))] {
             assert_eq!(span(lhs, rhs), span_by_definition(lhs, rhs), "{lhs:?} {rhs:?}");
@@ -41,7 +41,7 @@ fn a_span_is_the_longest_that_never_saturates_for_all_bit_depths() {
 
 #[test]
 fn spans_of_known_ranges() {
-    let reach = |least, greatest| Reach { least, greatest };
+    let reach = |least, greatest| ElementRange { least, greatest };
     assert_eq!(span(reach(0, 127), reach(-16, 15)), 8, "7 bits and 5: 16 products of at most 2032 are 32512");
     assert_eq!(span(reach(0, 128), reach(-128, 127)), 1, "-32768 is a number of 16 bits");
     assert_eq!(span(reach(-128, 0), reach(0, 128)), 1);
@@ -54,7 +54,7 @@ fn spans_of_known_ranges() {
 }
 
 /// The span of one stretch of a panel: each lane, on its own, with the LHS that takes it farthest up, or down.
-fn proof_by_definition(numbers: impl Fn(usize, usize) -> i32, width: usize, groups: usize, lhs: Reach) -> u8 {
+fn proof_by_definition(numbers: impl Fn(usize, usize) -> i32, width: usize, groups: usize, lhs: ElementRange) -> u8 {
     let product = |b: i32, up: bool| {
         let products = [0, lhs.least * b, lhs.greatest * b].into_iter();
         if up { products.max().unwrap() } else { products.min().unwrap() }
@@ -74,9 +74,10 @@ fn proof_by_definition(numbers: impl Fn(usize, usize) -> i32, width: usize, grou
 }
 
 /// The range of an LHS that meets panels of the encoding `rhs`.
-fn reach(rhs: Encoding) -> impl Strategy<Value = Reach> {
+fn reach(rhs: Encoding) -> impl Strategy<Value = ElementRange> {
     let (least, greatest) = if rhs == Encoding::S8 { (0, 255) } else { (-128, 127) };
-    (least..=greatest, least..=greatest).prop_map(|(x, y): (i32, i32)| Reach { least: x.min(y), greatest: x.max(y) })
+    (least..=greatest, least..=greatest)
+        .prop_map(|(x, y): (i32, i32)| ElementRange { least: x.min(y), greatest: x.max(y) })
 }
 
 fn encoding() -> impl Strategy<Value = Encoding> {

@@ -3,8 +3,9 @@
 use crate::kernel::Tile;
 use crate::kernel::tests::{narrow, noise};
 use crate::matrix::Encoding;
+use crate::range::ElementRange;
 use crate::reference;
-use crate::span::{Reach, STRETCH, Spans, span};
+use crate::span::{STRETCH, Spans, span};
 use proptest::prelude::*;
 
 /// How numbers are chosen between the ends of their range.
@@ -37,23 +38,23 @@ impl Case {
     }
 
     /// The range of a side's numbers in the stretch of depth `d`.
-    fn reaches(&self, d: usize) -> [Reach; 2] {
+    fn reaches(&self, d: usize) -> [ElementRange; 2] {
         let stretch = d / (4 * STRETCH);
         let up_to = |encoding, greatest: i32| match encoding {
-            Encoding::U8 => Reach { least: 0, greatest },
-            Encoding::S8 => Reach { least: -(greatest + 1) / 2, greatest: greatest / 2 },
+            Encoding::U8 => ElementRange { least: 0, greatest },
+            Encoding::S8 => ElementRange { least: -(greatest + 1) / 2, greatest: greatest / 2 },
         };
         let lhs = up_to(self.lhs_encoding, i32::from(self.greatest[stretch % self.greatest.len()]));
         let candidates = (0..=255).rev().map(|greatest| up_to(self.lhs_encoding.other(), greatest));
-        let fits = |rhs: &Reach| span(lhs, *rhs) >= self.spans().of(stretch);
+        let fits = |rhs: &ElementRange| span(lhs, *rhs) >= self.spans().of(stretch);
         [lhs, candidates.into_iter().find(fits).expect("0 fits")]
     }
 
     /// A line of one side.
-    fn line(&self, side: usize, reaches: &[[Reach; 2]], seed: u64) -> Vec<u8> {
+    fn line(&self, side: usize, reaches: &[[ElementRange; 2]], seed: u64) -> Vec<u8> {
         let random = noise(self.seed ^ seed.wrapping_mul(0x9e37_79b9), false, reaches.len());
-        let number = |(&x, reach): (&u8, &[Reach; 2])| {
-            let Reach { least, greatest } = reach[side];
+        let number = |(&x, reach): (&u8, &[ElementRange; 2])| {
+            let ElementRange { least, greatest } = reach[side];
             (match self.choices[side] {
                 Choice::Least => least,
                 Choice::Greatest => greatest,
