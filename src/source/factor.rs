@@ -206,6 +206,11 @@ impl<'a> Factor<'a> {
         Reading { shift, ..self.reading(to) }
     }
 
+    /// Whether anything is known of its numbers, or was when it was packed.
+    pub(super) fn may_be_small(&self) -> bool {
+        matches!(self.item, Item::Packed(_)) || self.range_read() != ElementRange::all(self.encoding())
+    }
+
     /// What no number is outside of before it is shifted.
     fn range_read(&self) -> ElementRange {
         match self.requantization {

@@ -28,7 +28,8 @@ impl<'a> Sides<'a> {
     /// unless more is packed for the former.
     pub(crate) fn new(kernel: &'static Kernel, lhs: &Factor<'a>, rhs: &Factor<'a>) -> Self {
         let sides = Self::of(kernel, false, lhs, rhs);
-        let Some(narrow) = kernel.narrow else { return sides };
+        let may_be_small = || [lhs, rhs].iter().any(|factor| factor.may_be_small());
+        let Some(narrow) = kernel.narrow.filter(|_| may_be_small()) else { return sides };
         let narrow = Self::of(narrow, true, lhs, rhs);
         match narrow.ready().cmp(&sides.ready()) {
             Ordering::Greater => narrow,

@@ -23,7 +23,7 @@ struct Case {
 fn case() -> impl Strategy<Value = Case> {
     let encoding = || prop_oneof![2 => Just(Encoding::U8), 1 => Just(Encoding::S8)];
     let order = prop_oneof![Just(Order::DepthContiguous), Just(Order::LineContiguous)];
-    let shape = (1usize..20, 1usize..70, 1usize..400);
+    let shape = (1usize..10, 1usize..70, 1usize..300);
     let strays = prop_oneof![Just(u64::MAX), 2u64..2000];
     (shape, order, [encoding(), encoding()], 1u8..60, 40i32..200, strays, any::<u64>()).prop_map(
         |(shape, order, encodings, amplitude, zero_point, strays, seed)| Case {
