@@ -96,7 +96,8 @@ impl<'a> Sides<'a> {
                 segments: segments[if side == Side::Lhs { 0 } else { 1 }],
                 segment,
                 reading,
-                spans: ready.and_then(Packed::spans),
+                // Segments begin anywhere, but spans are of windows that begin with stretches.
+                spans: ready.and_then(Packed::spans).filter(|_| segment.is_none()),
                 offset,
                 is_summed,
             }

@@ -3,7 +3,7 @@
 use crate::kernel::tests::noise;
 use crate::matrix::{Encoding, Offset, Operand, Order, Output};
 use crate::output::{Finish, Store};
-use crate::packed::{Bits, Packed, Packing, Purpose, ResultOrder, Side};
+use crate::packed::{Bits, Packed, Packing, Purpose, ResultOrder, Segments, Side};
 use crate::{Context, Factor, Kernel, gemm, reference};
 use proptest::prelude::*;
 
@@ -128,5 +128,33 @@ fn small_weights_are_packed_for_narrow_kernels_and_others_are_not() {
             "{}: {spans:?}",
             kernel.name
         );
+    }
+}
+
+/// Segments of the other side begin anywhere, and so would windows.
+#[test]
+fn spans_are_of_no_use_beside_segments() {
+    const SEGMENT: usize = 28;
+    let (rows, cols, depth) = (3, 16, 8 * SEGMENT);
+    // Only where a window of 8 groups ends and the next begins.
+    let line: Vec<u8> = (0..depth).map(|d| if (28..36).contains(&d) { 60 } else { 0 }).collect();
+    let weights = line.repeat(cols);
+    let (lhs, scales) = (vec![255; rows * depth], vec![1.0; rows * depth.div_ceil(SEGMENT)]);
+    let of = |data, lines, encoding| Operand::new(data, (lines, depth), depth, Order::DepthContiguous, encoding);
+    for kernel in Kernel::available() {
+        let pack = |operand, side, other, segments| {
+            let purpose = Purpose { side, result: ResultOrder::RowMajor, other };
+            let packing = Packing { offset: Offset::Uniform(0), purpose, bits: Bits::ALL, segments };
+            Packed::new(kernel, &operand, &packing, None).unwrap()
+        };
+        let segments = Segments { size: SEGMENT, scales: &scales, zero_points: None };
+        let lhs = pack(of(&lhs, rows, Encoding::U8), Side::Lhs, Encoding::S8, Some(segments));
+        let rhs = pack(of(&weights, cols, Encoding::S8), Side::Rhs, Encoding::U8, None);
+        assert_eq!(rhs.spans().is_some(), kernel.narrow.is_some(), "{}", kernel.name);
+        let mut got = vec![0.0; rows * cols];
+        let finish = Finish::new(&[], Store::F32(Output::new(&mut got, (rows, cols), cols)));
+        let [lhs, rhs] = [&lhs, &rhs].map(|packed| Factor::packed(packed, Offset::Uniform(0)));
+        gemm(&Context::new(kernel, 1), &lhs, &rhs, &finish).unwrap();
+        assert!(got.iter().all(|&x| x == (8 * 60 * 255) as f32), "{}: {got:?}", kernel.name);
     }
 }
