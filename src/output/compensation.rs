@@ -58,10 +58,9 @@ impl Compensation {
         col_originals.iter_mut().zip(region.col_originals).for_each(|(to, sum)| *to = *sum);
         let rows = Means::new(self.row_levels, region.depth, row_sums, &row_originals, row_offsets);
         let cols = Means::new(self.col_levels, region.depth, col_sums, &col_originals, col_offsets);
-        for (i, acc) in acc.iter_mut().enumerate() {
-            for (j, x) in acc.iter_mut().enumerate() {
-                let error = rows.error[i] * cols.middle[j] + rows.middle[i] * cols.error[j];
-                *x = x.wrapping_sub(rounded(error));
+        for ((acc, row_error), row_middle) in acc.iter_mut().zip(&rows.error).zip(&rows.middle) {
+            for ((x, col_error), col_middle) in acc.iter_mut().zip(&cols.error).zip(&cols.middle) {
+                *x = x.wrapping_sub(rounded(row_error * col_middle + row_middle * col_error));
             }
         }
     }

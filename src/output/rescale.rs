@@ -65,44 +65,52 @@ impl Rescale {
             *sum = sum.wrapping_sub(depth.wrapping_mul(col_shift));
         }
 
-        let uniform = (region.row_offsets.uniform(), region.col_offsets.uniform());
-        if let (Some(a), Some(b), None, true) = (uniform.0, uniform.1, &self.compensation, region.depth <= self.shallow)
-        {
-            let constant = a.wrapping_mul(b).wrapping_mul(depth);
-            let (mut of_rows, mut of_cols) = ([0; MAX_ROWS], [0; W]);
-            for (term, sum) in of_rows.iter_mut().zip(&row_sums) {
-                *term = self.row_sums.of(sum.wrapping_mul(b)).wrapping_add(constant);
-            }
-            for (term, sum) in of_cols.iter_mut().zip(&col_sums) {
-                *term = self.col_sums.of(sum.wrapping_mul(a));
-            }
-            for ((acc, row_term), of_row) in acc.iter_mut().zip(&row_terms).zip(&of_rows) {
-                for ((x, col_term), of_col) in acc.iter_mut().zip(&col_terms).zip(&of_cols) {
-                    let products = self.products.of_natural(x.wrapping_sub(*row_term).wrapping_sub(*col_term));
-                    *x = products.wrapping_add(*of_row).wrapping_add(*of_col);
+        match (region.row_offsets.uniform(), region.col_offsets.uniform()) {
+            (Some(a), Some(b)) if region.depth <= self.shallow => {
+                let constant = a.wrapping_mul(b).wrapping_mul(depth);
+                let (mut of_rows, mut of_cols) = ([0; MAX_ROWS], [0; W]);
+                for (term, sum) in of_rows.iter_mut().zip(&row_sums) {
+                    *term = self.row_sums.of(sum.wrapping_mul(b)).wrapping_add(constant);
+                }
+                for (term, sum) in of_cols.iter_mut().zip(&col_sums) {
+                    *term = self.col_sums.of(sum.wrapping_mul(a));
+                }
+                for ((acc, row_term), of_row) in acc.iter_mut().zip(&row_terms).zip(&of_rows) {
+                    for ((x, col_term), of_col) in acc.iter_mut().zip(&col_terms).zip(&of_cols) {
+                        let products = self.products.of_natural(x.wrapping_sub(*row_term).wrapping_sub(*col_term));
+                        *x = products.wrapping_add(*of_row).wrapping_add(*of_col);
+                    }
                 }
             }
-            return;
-        }
-
-        let (mut row_offsets, mut col_offsets) = ([0; MAX_ROWS], [0; W]);
-        row_offsets.iter_mut().zip(region.rows.clone()).for_each(|(a, row)| *a = region.row_offsets.of(row));
-        col_offsets.iter_mut().zip(region.cols.clone()).for_each(|(b, col)| *b = region.col_offsets.of(col));
-        for (i, acc) in acc.iter_mut().enumerate() {
-            let (row_term, row_sum, a) = (row_terms[i], row_sums[i], row_offsets[i]);
-            for (j, x) in acc.iter_mut().enumerate() {
-                let (col_term, col_sum, b) = (col_terms[j], col_sums[j], col_offsets[j]);
-                let terms = [
-                    self.products.of(x.wrapping_sub(row_term).wrapping_sub(col_term)),
-                    self.row_sums.of(row_sum.wrapping_mul(b)),
-                    self.col_sums.of(col_sum.wrapping_mul(a)),
-                    a.wrapping_mul(b).wrapping_mul(depth),
-                ];
-                *x = terms.into_iter().fold(0, i32::wrapping_add);
+            _ => {
+                let (row_offsets, col_offsets) = offsets::<W>(region);
+                for (i, acc) in acc.iter_mut().enumerate() {
+                    let (row_term, row_sum, a) = (row_terms[i], row_sums[i], row_offsets[i]);
+                    for (j, x) in acc.iter_mut().enumerate() {
+                        let (col_term, col_sum, b) = (col_terms[j], col_sums[j], col_offsets[j]);
+                        let terms = [
+                            self.products.of(x.wrapping_sub(row_term).wrapping_sub(col_term)),
+                            self.row_sums.of(row_sum.wrapping_mul(b)),
+                            self.col_sums.of(col_sum.wrapping_mul(a)),
+                            a.wrapping_mul(b).wrapping_mul(depth),
+                        ];
+                        *x = terms.into_iter().fold(0, i32::wrapping_add);
+                    }
+                }
             }
         }
         if let Some(compensation) = &self.compensation {
+            let (row_offsets, col_offsets) = offsets::<W>(region);
             compensation.apply(region, (&row_sums, &row_offsets), (&col_sums, &col_offsets), acc);
         }
     }
+}
+
+/// What is added to the numbers of each of the region's rows and columns.
+#[inline(always)]
+fn offsets<const W: usize>(region: &Region) -> ([i32; MAX_ROWS], [i32; W]) {
+    let (mut rows, mut cols) = ([0; MAX_ROWS], [0; W]);
+    rows.iter_mut().zip(region.rows.clone()).for_each(|(a, row)| *a = region.row_offsets.of(row));
+    cols.iter_mut().zip(region.cols.clone()).for_each(|(b, col)| *b = region.col_offsets.of(col));
+    (rows, cols)
 }
