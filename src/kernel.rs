@@ -5,7 +5,7 @@
 
 use crate::error::Error;
 use crate::matrix::{Encoding, Operand};
-use crate::output::FinishFn;
+use crate::output::{FinishFn, WriteSumsFn};
 use crate::pack::{Groups, PackLhsFn, PackRhsFn, SumLineFn};
 use crate::planes::ExpandFn;
 use crate::reading::Reading;
@@ -30,6 +30,7 @@ pub struct Kernel {
     pub(crate) tile: TileFn,
     pub(crate) add_segment: AddSegmentFn,
     pub(crate) finish: FinishFn,
+    pub(crate) write_sums: WriteSumsFn,
     /// A faster kernel of the same instruction set, which sums small numbers in 16 bits. It is in no list: a product
     /// chooses it for its operands.
     pub(crate) narrow: Option<&'static Kernel>,
@@ -141,7 +142,7 @@ macro_rules! kernel {
     ) => {
         pub(crate) static KERNEL: $crate::kernel::Kernel = {
             use $crate::kernel::{self, Kernel, Tile};
-            use $crate::matrix::{Encoding, Operand};
+            use $crate::matrix::{Encoding, Operand, Output};
             use $crate::output::{self, Finish, Region};
             use $crate::pack::{self, Groups};
             use $crate::planes::{self, Planes};
@@ -190,6 +191,11 @@ macro_rules! kernel {
                 // SAFETY: this function's own promise.
                 unsafe { output::finish::<$width>(finish, region, acc, room) }
             }
+            $(#[target_feature(enable = $feature)])*
+            unsafe fn write_sums(out: &Output<i32>, region: &Region, offsets: (i32, i32), acc: &[i32]) {
+                // SAFETY: this function's own promise.
+                unsafe { output::write_sums::<$width>(out, region, offsets, acc) }
+            }
             const { assert!($rows <= kernel::MAX_ROWS && $width <= kernel::MAX_WIDTH) }
             Kernel {
                 name: $name,
@@ -204,6 +210,7 @@ macro_rules! kernel {
                 tile: multiply,
                 add_segment,
                 finish,
+                write_sums,
                 narrow: [$($narrow)?].as_slice().first().copied(),
                 is_supported: || true $(&& cpu_has!($feature))*,
             }

@@ -32,6 +32,7 @@ mod reading;
 mod reference;
 mod scratch;
 mod segment;
+mod small;
 mod source;
 mod span;
 mod threads;
