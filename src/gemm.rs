@@ -4,6 +4,7 @@ use crate::blocks::{Blocks, Caches, Cut, Shape};
 use crate::buffer::Carver;
 use crate::context::Context;
 use crate::error::Error;
+use crate::few::Few;
 use crate::kernel::{Kernel, MAX_ROWS, MAX_WIDTH, Tile};
 use crate::matrix::Offset;
 use crate::output::{Finish, LineOffsets, Region, Rescale};
@@ -40,20 +41,30 @@ pub(crate) fn gemm_in(
     assert_eq!((shape.rows, shape.cols), finish.store().shape(), "the result has another shape");
     let worth = if context.threads.is_warm() { WORTH_SHARING } else { WORTH_WAKING };
     let threads = if shape.macs() < worth { 1 } else { context.threads() };
-    let product = Product::new(context, lhs, rhs, shape, threads);
-    let mut scratch = match workspace {
-        Some(workspace) => Scratch::callers(workspace, product.scratch_len())?,
-        None => context.scratch(product.scratch_len())?,
-    };
-    product.run(finish, scratch.as_mut_slice());
+    if let Some(few) = Few::new(context, lhs, rhs, shape, threads) {
+        few.run(finish, scratch(context, workspace, few.scratch_len())?.as_mut_slice());
+    } else {
+        let product = Product::new(context, lhs, rhs, shape, threads);
+        product.run(finish, scratch(context, workspace, product.scratch_len())?.as_mut_slice());
+    }
     Ok(())
+}
+
+fn scratch<'a>(context: &'a Context, workspace: Option<&'a mut [u8]>, len: usize) -> Result<Scratch<'a>, Error> {
+    match workspace {
+        Some(workspace) => Scratch::callers(workspace, len),
+        None => context.scratch(len),
+    }
 }
 
 /// How many bytes of the caller's a product may need.
 pub(crate) fn workspace_len(context: &Context, lhs: &Factor, rhs: &Factor) -> Result<usize, Error> {
     let Some(shape) = shape(lhs, rhs)? else { return Ok(0) };
     // Whether threads are worth it is decided anew by each call.
-    let len = |threads| Product::new(context, lhs, rhs, shape, threads).scratch_len();
+    let len = |threads| match Few::new(context, lhs, rhs, shape, threads) {
+        Some(few) => few.scratch_len(),
+        None => Product::new(context, lhs, rhs, shape, threads).scratch_len(),
+    };
     Ok(Scratch::callers_len(len(1).max(len(context.threads()))))
 }
 

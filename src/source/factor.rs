@@ -225,8 +225,16 @@ impl<'a> Factor<'a> {
         ElementRange { least: least + reading.shift, greatest: greatest + reading.shift }
     }
 
+    /// The operand, if all of its bits count and it is not packed.
+    pub(crate) fn as_it_lies(&self) -> Option<Operand<'a>> {
+        match self.item {
+            Item::Operand(operand) if self.requantization.is_none() => Some(operand),
+            _ => None,
+        }
+    }
+
     /// What is added to its numbers: those that its elements were requantized to, or those that `reading` gives.
-    pub(super) fn line_offsets(&self, reading: &Reading) -> LineOffsets<'a> {
+    pub(crate) fn line_offsets(&self, reading: &Reading) -> LineOffsets<'a> {
         let shift = match self.requantization {
             Some(_) => self.encoding().shift_to(Encoding::U8),
             None => reading.shift,
