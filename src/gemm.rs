@@ -4,6 +4,7 @@ use crate::blocks::{Blocks, Caches, Cut, Shape};
 use crate::buffer::Carver;
 use crate::context::Context;
 use crate::error::Error;
+use crate::few::Few;
 use crate::kernel::{Kernel, MAX_ROWS, MAX_WIDTH, Tile};
 use crate::matrix::Offset;
 use crate::output::{Finish, LineOffsets, Region, Rescale};
@@ -39,30 +40,71 @@ pub(crate) fn gemm_in(
 ) -> Result<(), Error> {
     let Some(shape) = shape(lhs, rhs)? else { return Ok(()) };
     assert_eq!((shape.rows, shape.cols), finish.store().shape(), "the result has another shape");
-    let scratch = |len| match workspace {
-        Some(workspace) => Scratch::callers(workspace, len),
-        None => context.scratch(len),
-    };
-    if let Some(small) = Small::new(context.kernel, lhs, rhs, shape) {
-        small.run(finish, scratch(small.scratch_len())?.as_mut_slice());
-        return Ok(());
-    }
     let worth = if context.threads.is_warm() { WORTH_SHARING } else { WORTH_WAKING };
     let threads = if shape.macs() < worth { 1 } else { context.threads() };
-    let product = Product::new(context, lhs, rhs, shape, threads);
-    product.run(finish, scratch(product.scratch_len())?.as_mut_slice());
-    Ok(())
+    Walk::new(context, lhs, rhs, shape, threads).run(context, finish, workspace)
 }
 
 /// How many bytes of the caller's a product may need.
 pub(crate) fn workspace_len(context: &Context, lhs: &Factor, rhs: &Factor) -> Result<usize, Error> {
     let Some(shape) = shape(lhs, rhs)? else { return Ok(0) };
-    if let Some(small) = Small::new(context.kernel, lhs, rhs, shape) {
-        return Ok(Scratch::callers_len(small.scratch_len()));
-    }
     // Whether threads are worth it is decided anew by each call.
-    let len = |threads| Product::new(context, lhs, rhs, shape, threads).scratch_len();
+    let len = |threads| Walk::new(context, lhs, rhs, shape, threads).scratch_len();
     Ok(Scratch::callers_len(len(1).max(len(context.threads()))))
+}
+
+/// The ways to compute a product.
+enum Walk<'a> {
+    Small(Small<'a>),
+    Few(Few<'a>),
+    Blocks(Product<'a>),
+}
+
+impl<'a> Walk<'a> {
+    fn new(context: &'a Context, lhs: &'a Factor<'a>, rhs: &'a Factor<'a>, shape: Shape, threads: usize) -> Self {
+        if let Some(small) = Small::new(context.kernel, lhs, rhs, shape) {
+            Walk::Small(small)
+        } else if let Some(few) = Few::new(context, lhs, rhs, shape, threads) {
+            Walk::Few(few)
+        } else {
+            Walk::Blocks(Product::new(context, lhs, rhs, shape, threads))
+        }
+    }
+
+    fn scratch_len(&self) -> usize {
+        match self {
+            Walk::Small(small) => small.scratch_len(),
+            Walk::Few(few) => few.scratch_len(),
+            Walk::Blocks(product) => product.scratch_len(),
+        }
+    }
+
+    fn run(&self, context: &Context, finish: &Finish, workspace: Option<&mut [u8]>) -> Result<(), Error> {
+        let len = self.scratch_len();
+        let mut scratch = match workspace {
+            Some(workspace) => Scratch::callers(workspace, len)?,
+            None => context.scratch(len)?,
+        };
+        match self {
+            Walk::Small(small) => small.run(finish, scratch.as_mut_slice()),
+            Walk::Few(few) => few.run(finish, scratch.as_mut_slice()),
+            Walk::Blocks(product) => product.run(finish, scratch.as_mut_slice()),
+        }
+        Ok(())
+    }
+}
+
+/// Computes a product in one of the three ways, whether it is the best one or not. False if it cannot be computed so.
+#[cfg(test)]
+pub(crate) fn gemm_by(way: usize, context: &Context, lhs: &Factor, rhs: &Factor, finish: &Finish) -> bool {
+    let Some(shape) = shape(lhs, rhs).unwrap() else { return false };
+    let threads = context.threads();
+    let walk = match way {
+        0 => Small::new(context.kernel, lhs, rhs, shape).map(Walk::Small),
+        1 => Few::new(context, lhs, rhs, shape, threads).map(Walk::Few),
+        _ => Some(Walk::Blocks(Product::new(context, lhs, rhs, shape, threads))),
+    };
+    walk.map(|walk| walk.run(context, finish, None).unwrap()).is_some()
 }
 
 /// The shape of a product that has results.

@@ -13,6 +13,8 @@ use crate::segment::AddSegmentFn;
 use crate::span::Spans;
 use once_cell::sync::Lazy;
 
+pub(crate) use few_lines::{FewLines, Product as FewProduct, RUNS, SLICE};
+
 /// Everything the rest of the library knows of an instruction set.
 pub struct Kernel {
     /// What `QGEMM_ISA` calls it.
@@ -28,6 +30,7 @@ pub struct Kernel {
     pub(crate) sum_line: SumLineFn,
     pub(crate) expand: ExpandFn,
     pub(crate) tile: TileFn,
+    pub(crate) few_lines: FewLines,
     pub(crate) add_segment: AddSegmentFn,
     pub(crate) finish: FinishFn,
     pub(crate) write_sums: WriteSumsFn,
@@ -140,8 +143,20 @@ macro_rules! kernel {
         groups: $groups:ident, rows: $rows:literal, width: $width:literal,
         tile: $tile:expr, shuffle: $($shuffle:ident)::+ $(, narrow: $narrow:expr)? $(,)?
     ) => {
+        kernel! {
+            name: $name, features: [$($feature),*], groups: $groups, rows: $rows, width: $width,
+            tile: $tile, shuffle: $($shuffle)::+, few_lines: crate::kernel::few_lines::portable
+            $(, narrow: $narrow)?
+        }
+    };
+    (
+        name: $name:literal, features: [$($feature:tt),*],
+        groups: $groups:ident, rows: $rows:literal, width: $width:literal,
+        tile: $tile:expr, shuffle: $($shuffle:ident)::+, few_lines: $($few_lines:ident)::+
+        $(, narrow: $narrow:expr)? $(,)?
+    ) => {
         pub(crate) static KERNEL: $crate::kernel::Kernel = {
-            use $crate::kernel::{self, Kernel, Tile};
+            use $crate::kernel::{self, FewLines, FewProduct, Kernel, Tile};
             use $crate::matrix::{Encoding, Operand, Output};
             use $crate::output::{self, Finish, Region};
             use $crate::pack::{self, Groups};
@@ -183,6 +198,10 @@ macro_rules! kernel {
                 $tile(tile, acc)
             }
             $(#[target_feature(enable = $feature)])*
+            fn multiply_few(product: &FewProduct, lines: std::ops::Range<usize>, sums: &mut [i32]) {
+                $($few_lines)::+::multiply(product, lines, sums)
+            }
+            $(#[target_feature(enable = $feature)])*
             fn add_segment(segment: &Segment, acc: &[i32], floats: &mut [i32]) {
                 segment::add::<$width>(segment, acc, floats)
             }
@@ -208,6 +227,11 @@ macro_rules! kernel {
                 sum_line,
                 expand,
                 tile: multiply,
+                few_lines: FewLines {
+                    multiply: multiply_few,
+                    depths: $($few_lines)::+::DEPTHS,
+                    lines: $($few_lines)::+::LINES,
+                },
                 add_segment,
                 finish,
                 write_sums,
@@ -298,6 +322,8 @@ macro_rules! vector_tile {
     };
 }
 
+#[macro_use]
+mod few_lines;
 #[cfg(target_arch = "x86_64")]
 #[macro_use]
 mod narrow;
@@ -305,15 +331,23 @@ mod narrow;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
+mod avx2_few;
+#[cfg(target_arch = "x86_64")]
 mod avx2_narrow;
 #[cfg(target_arch = "x86_64")]
 mod avx512bw;
+#[cfg(target_arch = "x86_64")]
+mod avx512bw_few;
 #[cfg(target_arch = "x86_64")]
 mod avx512bw_narrow;
 #[cfg(target_arch = "x86_64")]
 mod avx512vnni;
 #[cfg(target_arch = "x86_64")]
+mod avx512vnni_few;
+#[cfg(target_arch = "x86_64")]
 mod avxvnni;
+#[cfg(target_arch = "x86_64")]
+mod avxvnni_few;
 mod scalar;
 #[cfg(target_arch = "x86_64")]
 mod shuffle_pairs;

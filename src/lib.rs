@@ -16,6 +16,7 @@ mod buffer;
 mod capi;
 mod context;
 mod error;
+mod few;
 mod fixed_point;
 mod gemm;
 mod kernel;

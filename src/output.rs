@@ -407,12 +407,7 @@ pub(crate) type WriteSumsFn = unsafe fn(out: &Output<i32>, region: &Region, offs
 /// # Safety
 /// Nobody else uses this part of the result.
 #[inline(always)]
-pub(crate) unsafe fn write_sums<const W: usize>(
-    out: &Output<i32>,
-    region: &Region,
-    offsets: (i32, i32),
-    acc: &[i32],
-) {
+pub(crate) unsafe fn write_sums<const W: usize>(out: &Output<i32>, region: &Region, offsets: (i32, i32), acc: &[i32]) {
     let of_cols = region.of_cols::<W>(offsets);
     for (i, row) in region.rows.clone().enumerate() {
         let of_row = region.of_row(i, offsets);

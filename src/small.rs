@@ -34,12 +34,7 @@ enum Rhs<'a> {
 impl<'a> Small<'a> {
     /// None if the product is of another kind.
     #[inline]
-    pub(crate) fn new(
-        kernel: &'static Kernel,
-        lhs: &'a Factor<'a>,
-        rhs: &'a Factor<'a>,
-        shape: Shape,
-    ) -> Option<Self> {
+    pub(crate) fn new(kernel: &'static Kernel, lhs: &'a Factor<'a>, rhs: &'a Factor<'a>, shape: Shape) -> Option<Self> {
         if shape.macs() > MOST_MACS || shape.depth == 0 {
             return None;
         }
