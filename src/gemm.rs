@@ -62,13 +62,10 @@ enum Walk<'a> {
 
 impl<'a> Walk<'a> {
     fn new(context: &'a Context, lhs: &'a Factor<'a>, rhs: &'a Factor<'a>, shape: Shape, threads: usize) -> Self {
-        if let Some(small) = Small::new(context.kernel, lhs, rhs, shape) {
-            Walk::Small(small)
-        } else if let Some(few) = Few::new(context, lhs, rhs, shape, threads) {
-            Walk::Few(few)
-        } else {
-            Walk::Blocks(Product::new(context, lhs, rhs, shape, threads))
-        }
+        let small = || Small::new(context.kernel, lhs, rhs, shape).map(Walk::Small);
+        let few = || Few::new(context, lhs, rhs, shape, threads).map(Walk::Few);
+        let walk = if shape.rows.min(shape.cols) <= VERY_FEW { few().or_else(small) } else { small().or_else(few) };
+        walk.unwrap_or_else(|| Walk::Blocks(Product::new(context, lhs, rhs, shape, threads)))
     }
 
     fn scratch_len(&self) -> usize {
@@ -144,6 +141,9 @@ const RHS: usize = 1;
 /// Multiplications that are worth a second thread: one that sleeps takes some 20 us to come, one that lingers none.
 const WORTH_WAKING: f64 = 4e6;
 const WORTH_SHARING: f64 = 4e5;
+
+/// Beside so few lines not even a small operand is worth packing (counted with AVX2).
+const VERY_FEW: usize = 4;
 
 /// Depths that are widened together for few rows: so little that the processor fetches what follows in the meantime.
 const WIDENED: usize = 256;
