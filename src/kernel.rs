@@ -69,6 +69,12 @@ static KERNELS: &[&Kernel] = &[
     &avx512bw::KERNEL,
     #[cfg(target_arch = "x86_64")]
     &avx2::KERNEL,
+    #[cfg(target_arch = "aarch64")]
+    &i8mm::KERNEL,
+    #[cfg(target_arch = "aarch64")]
+    &dotprod::KERNEL,
+    #[cfg(target_arch = "aarch64")]
+    &neon::KERNEL,
     &scalar::KERNEL,
 ];
 
@@ -128,6 +134,12 @@ const fn c_name(name: &'static str) -> &'static std::ffi::CStr {
 macro_rules! cpu_has {
     ($feature:tt) => {
         std::arch::is_x86_feature_detected!($feature)
+    };
+}
+#[cfg(target_arch = "aarch64")]
+macro_rules! cpu_has {
+    ($feature:tt) => {
+        std::arch::is_aarch64_feature_detected!($feature)
     };
 }
 
@@ -213,7 +225,7 @@ macro_rules! kernel {
 
 /// Defines `tile`, which calls a module's own `multiply` for the number of its rows, of the vectors that its columns
 /// take, and for the sign of the LHS.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! tile_of_each_shape {
     (features: [$($feature:tt),*], lanes: $lanes:literal, rows: [$($rows:literal)*], vectors: [$($vectors:literal)*]) => {
         $(#[target_feature(enable = $feature)])*
@@ -307,11 +319,25 @@ mod avx512bw_narrow;
 mod avx512vnni;
 #[cfg(target_arch = "x86_64")]
 mod avxvnni;
+#[cfg(target_arch = "aarch64")]
+mod dotprod;
+#[cfg(target_arch = "aarch64")]
+mod i8mm;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+#[cfg(target_arch = "aarch64")]
+mod neon_narrow;
+#[cfg(target_arch = "aarch64")]
+mod neon_octets;
+#[cfg(target_arch = "aarch64")]
+mod neon_quads;
 mod scalar;
 #[cfg(target_arch = "x86_64")]
 mod shuffle_pairs;
 #[cfg(target_arch = "x86_64")]
 mod shuffle_quads;
+#[cfg(target_arch = "aarch64")]
+mod vector128;
 #[cfg(target_arch = "x86_64")]
 mod vector256;
 #[cfg(target_arch = "x86_64")]

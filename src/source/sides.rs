@@ -4,7 +4,6 @@ use super::factor::Item;
 use super::{Factor, Input, Source};
 use crate::kernel::Kernel;
 use crate::output::Rescale;
-use crate::pack::Groups;
 use crate::packed::{Bits, Form, Line, Packed, Side};
 use crate::reading::Reading;
 use crate::span;
@@ -50,10 +49,9 @@ impl<'a> Sides<'a> {
         };
         // Beside an LHS with segments panels are read from any depth on, which planes are not.
         let panels = ready(rhs, Form::Panels).filter(|panels| lhs.segment().is_none() || panels.line().is_plain());
-        let lhs_encoding = match (panels, kernel.groups) {
-            (Some(panels), Groups::Quads) if !panels.is_of_both() => panels.stored().other(),
-            _ => lhs.read_as(),
-        };
+        let decisive = panels.filter(|panels| !panels.is_of_both());
+        let lhs_encoding = decisive.and_then(|panels| kernel.groups.lhs_encoding(panels.stored()));
+        let lhs_encoding = lhs_encoding.unwrap_or(lhs.read_as());
         // Beside an RHS with segments their sums are needed, but those of whole lines are packed.
         let lines = ready(lhs, Form::Lines)
             .filter(|lines| lines.stored() == lhs_encoding && lines.line().is_plain() && rhs.segment().is_none());
@@ -106,7 +104,12 @@ impl<'a> Sides<'a> {
             source(Side::Lhs, lhs, lines, readings[0], offsets[0], is_added_to[1]),
             source(Side::Rhs, rhs, panels, readings[1], offsets[1], is_added_to[0]),
         ];
-        Self { kernel, sources, rescale, span: span::span(lhs_numbers, rhs_numbers) }
+        Self {
+            kernel,
+            sources,
+            rescale,
+            span: span::span(lhs_numbers, rhs_numbers, span::room(kernel.groups, rhs_encoding)),
+        }
     }
 
     /// How many of the sides are packed as the kernel reads them.
