@@ -238,7 +238,12 @@ fn gather_runs<const W: usize, const G: usize, const RUN: usize>(
         for (i, panel) in panels.chunks_exact_mut(panel_len).enumerate() {
             let groups = panel.chunks_exact_mut(W).skip(from / G);
             for (depths, group) in patch.as_chunks::<G>().0.iter().zip(groups) {
-                gather_group::<G>(depths.each_ref().map(|depth| &depth[i * W..]), reading.added(), group, interleave);
+                // Not `map`, which is called for each group where there are 8 depths.
+                let mut lines: [&[u8]; G] = [&[]; G];
+                for (lines, depth) in lines.iter_mut().zip(depths) {
+                    *lines = &depth[i * W..];
+                }
+                gather_group::<G>(lines, reading.added(), group, interleave);
             }
         }
     }
@@ -254,7 +259,10 @@ fn gather_group<const G: usize>(
 ) {
     for (i, to) in to.chunks_mut(CHUNK).enumerate() {
         if depths.iter().all(|depth| depth.len() >= (i + 1) * CHUNK) {
-            let chunks = depths.map(|depth| depth[i * CHUNK..].first_chunk().expect("a whole chunk"));
+            let mut chunks = [&[0; CHUNK]; G];
+            for (chunk, depth) in chunks.iter_mut().zip(depths) {
+                *chunk = depth[i * CHUNK..].first_chunk().expect("a whole chunk");
+            }
             if to.len() == CHUNK {
                 interleave(chunks, added, to);
             } else {

@@ -134,7 +134,7 @@ impl Farthest {
         let [up, down] = rise(lhs);
         let fits = |window: &usize| {
             let [above, below] = [self.above, self.below].map(|most| u32::from(most[*window].unsigned_abs()));
-            // If one side is unsigned, one term of each sum is 0.
+            // If one side is unsigned, one term of each sum is 0; else they may come from two lanes, and this is cautious.
             up * above + down * below <= room[0] && down * above + up * below <= room[1]
         };
         (0..WINDOWS).rev().find(fits).map_or(0, |window| 1 << window)

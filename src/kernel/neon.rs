@@ -46,10 +46,17 @@ fn multiply<const ROWS: usize, const PANELS: usize, const SIGNED: bool>(tile: &s
             }
             add_group::<ROWS, SIGNED>(&mut c, &a, &rhs[quarter]);
         }
-        for (acc, [p, q, r, s]) in acc.iter_mut().zip(c) {
-            let sums = vpaddq_u32(vpaddq_u32(p, q), vpaddq_u32(r, s));
-            store(&mut acc.as_chunks_mut().0[quarter], sums, tile.fresh);
-        }
+        store_quarter(acc, &c, quarter, tile.fresh);
+    }
+}
+
+/// Adds up the lanes of each accumulator of a quarter of the panel, and stores the sums.
+#[inline]
+#[target_feature(enable = "neon")]
+pub(super) fn store_quarter(acc: &mut [[i32; 16]], c: &[[Vector; 4]], quarter: usize, fresh: bool) {
+    for (acc, [p, q, r, s]) in acc.iter_mut().zip(c) {
+        let sums = vpaddq_u32(vpaddq_u32(*p, *q), vpaddq_u32(*r, *s));
+        store(&mut acc.as_chunks_mut().0[quarter], sums, fresh);
     }
 }
 

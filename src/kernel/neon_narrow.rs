@@ -3,7 +3,7 @@
 //! That helps processors with one pipeline for all of NEON, such as Cortex-A53; where `smull` and `sadalp` have one each it
 //! takes as long as without.
 
-use super::neon::widen;
+use super::neon::{store_quarter, widen};
 use super::neon_octets;
 use super::vector128::{Half, Vector, load_half, rest, zero};
 use crate::pack::groups;
@@ -17,11 +17,11 @@ kernel! {
 
 tile_of_each_shape! { features: ["neon"], lanes: 16, rows: [1 2 3 4], vectors: [1] }
 
-/// Two lines of the panel after the other. 4 × 2 accumulators of 16 bits, and as many of 32: 16 registers, 4 for the lines,
-/// 2 for the panel.
+/// A quarter of the panel after the other. 4 × 4 accumulators of 16 bits: 16 registers, 4 for the lines, 4 for the panel. What
+/// of as many sums of 32 bits finds no room in registers rests in memory while a window is summed.
 #[target_feature(enable = "neon")]
 fn multiply<const ROWS: usize, const PANELS: usize, const SIGNED: bool>(tile: &super::Tile, acc: &mut [i32]) {
-    let rhs = groups::<8, 16>(tile.rhs);
+    let rhs = groups::<4, 32>(tile.rhs);
     let whole = (tile.lhs[0].len() / 8).min(rhs.len());
     // Not `from_fn`, whose closure is not inlined here.
     let mut lhs: [&[[u8; 8]]; ROWS] = [&[]; ROWS];
@@ -33,13 +33,13 @@ fn multiply<const ROWS: usize, const PANELS: usize, const SIGNED: bool>(tile: &s
         Spans::PerStretch(_) => DEPTHS / 8,
     };
     let acc = acc.as_chunks_mut::<16>().0;
-    for two in 0..tile.cols.div_ceil(2).min(8) {
-        let mut sums = [[zero(); 2]; ROWS];
+    for quarter in 0..tile.cols.div_ceil(4).min(4) {
+        let mut sums = [[zero(); 4]; ROWS];
         for (s, groups) in rhs[..whole].chunks(stretch).enumerate() {
             // A span counts pairs of products, of which each group adds one to a sum.
             let window = (2 * usize::from(tile.spans.of(s))).max(1);
             for (w, groups) in groups.chunks(window).enumerate() {
-                add_window::<ROWS, SIGNED>(&mut sums, &lhs, s * stretch + w * window, groups, two);
+                add_window::<ROWS, SIGNED>(&mut sums, &lhs, s * stretch + w * window, groups, quarter);
             }
         }
         if let Some(rhs) = rhs.get(whole) {
@@ -52,16 +52,9 @@ fn multiply<const ROWS: usize, const PANELS: usize, const SIGNED: bool>(tile: &s
             for i in 0..ROWS {
                 lhs[i] = &last[i];
             }
-            add_window::<ROWS, SIGNED>(&mut sums, &lhs, 0, std::slice::from_ref(rhs), two);
+            add_window::<ROWS, SIGNED>(&mut sums, &lhs, 0, std::slice::from_ref(rhs), quarter);
         }
-        for (acc, [p, q]) in acc.iter_mut().zip(sums) {
-            let sums = vpaddq_u32(p, q);
-            let sums = vpadd_u32(vget_low_u32(sums), vget_high_u32(sums));
-            let sums = [vget_lane_u32::<0>(sums) as i32, vget_lane_u32::<1>(sums) as i32];
-            for (acc, sum) in acc[2 * two..][..2].iter_mut().zip(sums) {
-                *acc = if tile.fresh { sum } else { acc.wrapping_add(sum) };
-            }
-        }
+        store_quarter(acc, &sums, quarter, tile.fresh);
     }
 }
 
@@ -69,21 +62,24 @@ fn multiply<const ROWS: usize, const PANELS: usize, const SIGNED: bool>(tile: &s
 #[inline]
 #[target_feature(enable = "neon")]
 fn add_window<const ROWS: usize, const SIGNED: bool>(
-    sums: &mut [[Vector; 2]; ROWS],
+    sums: &mut [[Vector; 4]; ROWS],
     lhs: &[&[[u8; 8]]; ROWS],
     from: usize,
-    window: &[[[u8; 16]; 8]],
-    two: usize,
+    window: &[[[u8; 32]; 4]],
+    quarter: usize,
 ) {
-    let mut c = [[vdupq_n_u16(0); 2]; ROWS];
+    let mut c = [[vdupq_n_u16(0); 4]; ROWS];
     for (g, rhs) in window.iter().enumerate() {
-        let rhs = rhs[two].as_chunks().0;
-        let b = [load_half(&rhs[0]), load_half(&rhs[1])];
-        for i in 0..ROWS {
+        let mut a = [load_half(&[0; 8]); ROWS];
+        for (a, lhs) in a.iter_mut().zip(lhs) {
             // SAFETY: the lines have as many groups as the panel.
-            let a = load_half(unsafe { lhs[i].get_unchecked(from + g) });
-            for j in 0..2 {
-                c[i][j] = add_products::<SIGNED>(c[i][j], a, b[j]);
+            *a = load_half(unsafe { lhs.get_unchecked(from + g) });
+        }
+        let rhs = rhs[quarter].as_chunks().0;
+        for j in 0..4 {
+            let b = load_half(&rhs[j]);
+            for i in 0..ROWS {
+                c[i][j] = add_products::<SIGNED>(c[i][j], a[i], b);
             }
         }
     }

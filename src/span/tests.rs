@@ -151,7 +151,9 @@ proptest! {
                 };
                 let pairs = there.div_ceil(if group == 8 { 16 } else { 4 });
                 let proof = proof_by_definition(number, (kernel, pairs), lhs, &sums);
-                prop_assert_eq!(span, proof, "{}", kernel.name);
+                // Beside a signed LHS, signed numbers are taken to be as far above 0 as below in one lane.
+                let is_longest = encoding == Encoding::U8 || stored == Encoding::U8;
+                prop_assert!(span == proof || span < proof && !is_longest, "{}: {} {}", kernel.name, span, proof);
             }
         }
     }
