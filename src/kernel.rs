@@ -5,13 +5,15 @@
 
 use crate::error::Error;
 use crate::matrix::{Encoding, Operand};
-use crate::output::FinishFn;
+use crate::output::{FinishFn, WriteSumsFn};
 use crate::pack::{Groups, PackLhsFn, PackRhsFn, SumLineFn};
 use crate::planes::ExpandFn;
 use crate::reading::Reading;
 use crate::segment::AddSegmentFn;
 use crate::span::Spans;
 use once_cell::sync::Lazy;
+
+pub(crate) use few_lines::{FewLines, Product as FewProduct, SLICE};
 
 /// Everything the rest of the library knows of an instruction set.
 pub struct Kernel {
@@ -28,8 +30,10 @@ pub struct Kernel {
     pub(crate) sum_line: SumLineFn,
     pub(crate) expand: ExpandFn,
     pub(crate) tile: TileFn,
+    pub(crate) few_lines: FewLines,
     pub(crate) add_segment: AddSegmentFn,
     pub(crate) finish: FinishFn,
+    pub(crate) write_sums: WriteSumsFn,
     /// A faster kernel of the same instruction set, which sums small numbers in 16 bits. It is in no list: a product
     /// chooses it for its operands.
     pub(crate) narrow: Option<&'static Kernel>,
@@ -151,9 +155,21 @@ macro_rules! kernel {
         groups: $groups:ident, rows: $rows:literal, width: $width:literal,
         tile: $tile:expr, shuffle: $($shuffle:ident)::+ $(, narrow: $narrow:expr)? $(,)?
     ) => {
+        kernel! {
+            name: $name, features: [$($feature),*], groups: $groups, rows: $rows, width: $width,
+            tile: $tile, shuffle: $($shuffle)::+, few_lines: crate::kernel::few_lines::portable
+            $(, narrow: $narrow)?
+        }
+    };
+    (
+        name: $name:literal, features: [$($feature:tt),*],
+        groups: $groups:ident, rows: $rows:literal, width: $width:literal,
+        tile: $tile:expr, shuffle: $($shuffle:ident)::+, few_lines: $($few_lines:ident)::+
+        $(, narrow: $narrow:expr)? $(,)?
+    ) => {
         pub(crate) static KERNEL: $crate::kernel::Kernel = {
-            use $crate::kernel::{self, Kernel, Tile};
-            use $crate::matrix::{Encoding, Operand};
+            use $crate::kernel::{self, FewLines, FewProduct, Kernel, Tile};
+            use $crate::matrix::{Encoding, Operand, Output};
             use $crate::output::{self, Finish, Region};
             use $crate::pack::{self, Groups};
             use $crate::planes::{self, Planes};
@@ -194,6 +210,10 @@ macro_rules! kernel {
                 $tile(tile, acc)
             }
             $(#[target_feature(enable = $feature)])*
+            fn multiply_few(product: &FewProduct, lines: std::ops::Range<usize>, sums: &mut [i32]) {
+                $($few_lines)::+::multiply(product, lines, sums)
+            }
+            $(#[target_feature(enable = $feature)])*
             fn add_segment(segment: &Segment, acc: &[i32], floats: &mut [i32]) {
                 segment::add::<$width>(segment, acc, floats)
             }
@@ -201,6 +221,11 @@ macro_rules! kernel {
             unsafe fn finish(finish: &Finish, region: &Region, acc: &mut [i32], room: &mut [i32]) {
                 // SAFETY: this function's own promise.
                 unsafe { output::finish::<$width>(finish, region, acc, room) }
+            }
+            $(#[target_feature(enable = $feature)])*
+            unsafe fn write_sums(out: &Output<i32>, region: &Region, offsets: (i32, i32), acc: &[i32]) {
+                // SAFETY: this function's own promise.
+                unsafe { output::write_sums::<$width>(out, region, offsets, acc) }
             }
             const { assert!($rows <= kernel::MAX_ROWS && $width <= kernel::MAX_WIDTH) }
             Kernel {
@@ -214,8 +239,14 @@ macro_rules! kernel {
                 sum_line,
                 expand,
                 tile: multiply,
+                few_lines: FewLines {
+                    multiply: multiply_few,
+                    depths: $($few_lines)::+::DEPTHS,
+                    lines: $($few_lines)::+::LINES,
+                },
                 add_segment,
                 finish,
+                write_sums,
                 narrow: [$($narrow)?].as_slice().first().copied(),
                 is_supported: || true $(&& cpu_has!($feature))*,
             }
@@ -303,6 +334,8 @@ macro_rules! vector_tile {
     };
 }
 
+#[macro_use]
+mod few_lines;
 #[cfg(target_arch = "x86_64")]
 #[macro_use]
 mod narrow;
@@ -310,15 +343,23 @@ mod narrow;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
+mod avx2_few;
+#[cfg(target_arch = "x86_64")]
 mod avx2_narrow;
 #[cfg(target_arch = "x86_64")]
 mod avx512bw;
+#[cfg(target_arch = "x86_64")]
+mod avx512bw_few;
 #[cfg(target_arch = "x86_64")]
 mod avx512bw_narrow;
 #[cfg(target_arch = "x86_64")]
 mod avx512vnni;
 #[cfg(target_arch = "x86_64")]
+mod avx512vnni_few;
+#[cfg(target_arch = "x86_64")]
 mod avxvnni;
+#[cfg(target_arch = "x86_64")]
+mod avxvnni_few;
 #[cfg(target_arch = "aarch64")]
 mod dotprod;
 #[cfg(target_arch = "aarch64")]

@@ -262,7 +262,7 @@ impl Packed {
 
     /// Whether `kernel` reads it as it lies, or widened.
     pub(crate) fn is_for(&self, kernel: &Kernel) -> bool {
-        Layout::of(kernel, self.layout.form, self.label.line) == Some(self.layout)
+        std::ptr::eq(kernel, self.kernel) || Layout::of(kernel, self.layout.form, self.label.line) == Some(self.layout)
     }
 
     /// All lines with their sums, for kernels that [`Packed::is_for`] admits.

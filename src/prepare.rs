@@ -36,6 +36,13 @@ impl Kernel {
         self.rows * self.width
     }
 
+    /// How many tiles are finished together: more than one, where they are small, because each call costs as much as many
+    /// results.
+    pub(crate) fn finished_together(&self) -> usize {
+        const RESULTS: usize = 512;
+        (RESULTS / self.tile_len()).max(1)
+    }
+
     /// A depth in whole groups.
     pub(crate) fn pad(&self, depth: usize) -> usize {
         self.groups.pad(depth)
@@ -59,6 +66,18 @@ impl Kernel {
     /// Packs `lines` of an LHS.
     pub(crate) fn pack_lines(&self, src: &Operand, reading: &Reading, lines: Range<usize>, bytes: &mut [u8]) {
         let pitch = self.pitch(src.depth);
+        self.pack_lines_apart(src, reading, lines, pitch, bytes);
+    }
+
+    /// As [`Kernel::pack_lines`], so many bytes apart.
+    pub(crate) fn pack_lines_apart(
+        &self,
+        src: &Operand,
+        reading: &Reading,
+        lines: Range<usize>,
+        pitch: usize,
+        bytes: &mut [u8],
+    ) {
         // SAFETY: whoever has a kernel has a CPU that runs it.
         unsafe { (self.pack_lhs)(src, reading, lines.start, pitch, &mut bytes[..lines.len() * pitch]) }
     }

@@ -28,6 +28,23 @@ pub(super) fn store(to: &mut [i32; 8], value: Vector, fresh: bool) {
     }
 }
 
+/// Sums that were stored.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn resume(from: &[i32; 8]) -> Vector {
+    // SAFETY: the reference covers the 32 bytes read.
+    unsafe { _mm256_loadu_si256(from.as_ptr().cast()) }
+}
+
+/// The sum of all lanes.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn total(value: Vector) -> i32 {
+    let four = _mm_add_epi32(_mm256_castsi256_si128(value), _mm256_extracti128_si256::<1>(value));
+    let two = _mm_add_epi32(four, _mm_shuffle_epi32::<0b_01_00_11_10>(four));
+    _mm_cvtsi128_si32(_mm_add_epi32(two, _mm_shuffle_epi32::<0b_10_11_00_01>(two)))
+}
+
 /// Bytes, each plus `added`.
 #[inline]
 #[target_feature(enable = "avx2")]

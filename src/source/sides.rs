@@ -3,7 +3,9 @@
 use super::factor::Item;
 use super::{Factor, Input, Source};
 use crate::kernel::Kernel;
+use crate::matrix::Encoding;
 use crate::output::Rescale;
+use crate::pack::Groups;
 use crate::packed::{Bits, Form, Line, Packed, Side};
 use crate::reading::Reading;
 use crate::span;
@@ -49,9 +51,7 @@ impl<'a> Sides<'a> {
         };
         // Beside an LHS with segments panels are read from any depth on, which planes are not.
         let panels = ready(rhs, Form::Panels).filter(|panels| lhs.segment().is_none() || panels.line().is_plain());
-        let decisive = panels.filter(|panels| !panels.is_of_both());
-        let lhs_encoding = decisive.and_then(|panels| kernel.groups.lhs_encoding(panels.stored()));
-        let lhs_encoding = lhs_encoding.unwrap_or(lhs.read_as());
+        let lhs_encoding = lhs_encoding(kernel.groups, panels, lhs.read_as());
         // Beside an RHS with segments their sums are needed, but those of whole lines are packed.
         let lines = ready(lhs, Form::Lines)
             .filter(|lines| lines.stored() == lhs_encoding && lines.line().is_plain() && rhs.segment().is_none());
@@ -116,4 +116,10 @@ impl<'a> Sides<'a> {
     fn ready(&self) -> usize {
         self.sources.iter().filter(|source| matches!(source.input, Input::Ready(_))).count()
     }
+}
+
+/// What an LHS of this encoding is read as, beside such panels if they are packed already.
+pub(crate) fn lhs_encoding(groups: Groups, panels: Option<&Packed>, lhs: Encoding) -> Encoding {
+    let decisive = panels.filter(|panels| !panels.is_of_both());
+    decisive.and_then(|panels| groups.lhs_encoding(panels.stored())).unwrap_or(lhs)
 }
