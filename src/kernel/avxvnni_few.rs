@@ -5,7 +5,7 @@ use super::vector256::prefetch;
 use super::vector256::{Vector, load, resume, spread, store, total, zero};
 use std::arch::x86_64::*;
 
-// 8 accumulators at most, as many registers for the operand as lines, 1 for a few line.
+// 8 accumulators at most, 2 registers for the operand, 1 for a few line.
 few_lines! {
     features: ["avx2", "avxvnni"], lanes: 8, group: 4, columns: 32, runs: 16,
     rows: [1 2 3 4] by 2, strips: [1 2],

@@ -180,6 +180,8 @@ macro_rules! few_lines {
         pub(super) const LINES: usize = $columns;
         const BYTES: usize = $lanes * 4;
         const VECTORS: usize = $columns / $lanes;
+        /// Bytes of each run in a strip.
+        const STRIP: usize = 1024;
         /// Bytes of a run that are read between its being prefetched and its being read.
         const AHEAD: usize = 512;
         /// Vectors of a cache line.
@@ -339,7 +341,7 @@ macro_rules! few_lines {
             }
         }
 
-        /// Whole runs pass by, several depths at a time, over sums that stay in the fastest cache.
+        /// Runs pass by, several depths at a time, over sums that rest in memory.
         $(#[target_feature(enable = $feature)])*
         fn along_lines<const UNSIGNED: bool>(
             product: &$crate::kernel::FewProduct,
@@ -356,11 +358,17 @@ macro_rules! few_lines {
                     // Numbers beyond the depth are zero: any run will do.
                     runs[x] = operand.run((depth + x).min(operand.depth - 1));
                 }
-                for rows in $crate::kernel::even(product.count(), MOST) {
-                    let sums = &mut sums[rows.start * pitch..];
-                    match rows.len() {
-                        $($strip => strip::<$strip, UNSIGNED>(product, (rows.start, depth), &runs, lines.clone(), (sums, pitch)),)*
-                        _ => unreachable!("1 to MOST lines"),
+                // In strips that stay in the fastest cache while they meet all of the few lines.
+                let chunks = lines.len().div_ceil($columns);
+                for strip in (0..chunks).step_by(STRIP / $columns) {
+                    let strip = strip..chunks.min(strip + STRIP / $columns);
+                    for rows in $crate::kernel::even(product.count(), MOST) {
+                        let place = (rows.start, depth);
+                        let sums = (&mut sums[rows.start * pitch..], pitch);
+                        match rows.len() {
+                            $($strip => multiply_strip::<$strip, UNSIGNED>(product, place, &runs, (lines.clone(), strip.clone()), sums),)*
+                            _ => unreachable!("1 to MOST lines"),
+                        }
                     }
                 }
             }
@@ -376,11 +384,11 @@ macro_rules! few_lines {
         }
 
         $(#[target_feature(enable = $feature)])*
-        fn strip<const ROWS: usize, const UNSIGNED: bool>(
+        fn multiply_strip<const ROWS: usize, const UNSIGNED: bool>(
             product: &$crate::kernel::FewProduct,
             (row, depth): (usize, usize),
             runs: &[&[u8]; $runs],
-            lines: std::ops::Range<usize>,
+            (lines, strip): (std::ops::Range<usize>, std::ops::Range<usize>),
             (sums, pitch): (&mut [i32], usize),
         ) {
             const GROUPS: usize = $runs / $group;
@@ -398,7 +406,7 @@ macro_rules! few_lines {
             for x in 0..chunks.len() {
                 chunks[x] = &runs[x][lines.start..].as_chunks().0[..whole];
             }
-            for v in 0..whole {
+            for v in strip.start..strip.end.min(whole) {
                 // Of each cache line once: what comes next in these runs, and before they end the beginnings of those that follow.
                 if row == 0 && v % (64 / LINES) == 0 {
                     let later = v + AHEAD / LINES;
@@ -414,7 +422,7 @@ macro_rules! few_lines {
                 }
                 patch::<ROWS, UNSIGNED>(&lhs, depths, sums, (v, pitch));
             }
-            if whole * $columns < lines.len() {
+            if strip.end > whole {
                 // Lines before are read again, and their sums not used.
                 let from = lines.end - $columns;
                 let mut depths: [&[u8; $columns]; $runs] = [&[0; _]; _];
