@@ -1,8 +1,7 @@
 //! AVX-VNNI, for few lines.
 
 use super::avxvnni::dot;
-use super::vector256::prefetch;
-use super::vector256::{Vector, load, resume, spread, store, total, zero};
+use super::vector256::{Vector, load, prefetch, resume, spread, store, total, zero};
 use std::arch::x86_64::*;
 
 // 8 accumulators at most, 2 registers for the operand, 1 for a few line.
