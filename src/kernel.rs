@@ -13,7 +13,7 @@ use crate::segment::AddSegmentFn;
 use crate::span::Spans;
 use once_cell::sync::Lazy;
 
-pub(crate) use few_lines::{FewLines, Product as FewProduct, SLICE};
+pub(crate) use few_lines::{FewLines, Product as FewProduct, SLICE, even};
 
 /// Everything the rest of the library knows of an instruction set.
 pub struct Kernel {

@@ -124,6 +124,12 @@ impl<'a> Operand<'a> {
         unsafe { std::slice::from_raw_parts(self.data.add(index * self.stride), runs.len) }
     }
 
+    /// Bytes from one contiguous run to the next.
+    #[inline(always)]
+    pub(crate) fn pitch(&self) -> usize {
+        self.stride
+    }
+
     /// Some of the lines over a stretch of the depth.
     pub(crate) fn part(&self, lines: Range<usize>, depth: Range<usize>) -> Self {
         assert!(lines.start <= lines.end && lines.end <= self.lines);

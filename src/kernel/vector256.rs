@@ -67,3 +67,10 @@ pub(super) fn transposed([a, b, c, d]: [Vector; 4]) -> [Vector; 4] {
         _mm256_unpackhi_epi64(ab_high, cd_high),
     ]
 }
+
+/// Tells the processor what will be read. Anything may lie there, or nothing.
+#[inline(always)]
+pub(super) fn prefetch(at: *const u8) {
+    // SAFETY: nothing is read.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
+}
