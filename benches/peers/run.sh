@@ -170,7 +170,7 @@ written() {
 summarize() {
   local limits results status=0
   mapfile -t limits < <(written "$out"/limits*.csv)
-  mapfile -t results < <(written "$out"/results*.csv)
+  mapfile -t results < <(written "$out/results.csv" "$out/results-7-bits.csv")
   describe_machine >"$out/summary.md"
   python3 "$here/summarize.py" "${limits[@]/#/--limits=}" "${results[@]}" >>"$out/summary.md" || status=$?
   python3 "$here/plot.py" "${results[@]}" >"$out/plot.svg"
