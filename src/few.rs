@@ -8,7 +8,6 @@ use crate::context::Context;
 use crate::kernel::{FewProduct, Kernel, MAX_WIDTH, SLICE};
 use crate::matrix::{Offset, Operand, Order};
 use crate::output::{Finish, LineOffsets, Region};
-use crate::pack::Groups;
 use crate::reading::Reading;
 use crate::source::Factor;
 use std::ops::Range;
@@ -64,13 +63,10 @@ impl<'a> Few<'a> {
         if few.lines > most(many.order) || !kernel.few_lines.takes(&many) {
             return None;
         }
-        let to = match kernel.groups {
-            Groups::Quads => many.encoding.other(),
-            Groups::Pairs => few.encoding,
-        };
+        let to = kernel.groups.lhs_encoding(many.encoding).unwrap_or(few.encoding);
         let reading = Reading::plain(few.encoding, to);
         let offsets = few_factor.line_offsets(&reading);
-        let added = kernel.groups == Groups::Pairs;
+        let added = !kernel.groups.are_bytes();
         if added && !(0..few.lines).all(|line| SMALL_OFFSETS.contains(&offsets.of(line))) {
             return None;
         }
@@ -101,7 +97,8 @@ impl<'a> Few<'a> {
     pub(crate) fn run(&self, finish: &Finish, scratch: &mut [u8]) {
         let mut carver = Carver::new(scratch);
         let (lines, few_sums) = self.prepare(&mut carver);
-        let product = FewProduct { lines, pitch: self.pitch(), size: self.size(), operand: self.many };
+        let (pitch, size) = (self.pitch(), self.size());
+        let product = FewProduct { lines, pitch, size, encoding: self.reading.to, operand: self.many };
         let desk_len = self.desk_len();
         let desks = Mutex::new(carver.bytes(desk_len * self.workers()).chunks_exact_mut(desk_len));
         let next = AtomicUsize::new(0);

@@ -13,7 +13,7 @@ use crate::segment::AddSegmentFn;
 use crate::span::Spans;
 use once_cell::sync::Lazy;
 
-pub(crate) use few_lines::{FewLines, Product as FewProduct, RUNS, SLICE};
+pub(crate) use few_lines::{FewLines, Product as FewProduct, SLICE};
 
 /// Everything the rest of the library knows of an instruction set.
 pub struct Kernel {
@@ -73,6 +73,12 @@ static KERNELS: &[&Kernel] = &[
     &avx512bw::KERNEL,
     #[cfg(target_arch = "x86_64")]
     &avx2::KERNEL,
+    #[cfg(target_arch = "aarch64")]
+    &i8mm::KERNEL,
+    #[cfg(target_arch = "aarch64")]
+    &dotprod::KERNEL,
+    #[cfg(target_arch = "aarch64")]
+    &neon::KERNEL,
     &scalar::KERNEL,
 ];
 
@@ -132,6 +138,12 @@ const fn c_name(name: &'static str) -> &'static std::ffi::CStr {
 macro_rules! cpu_has {
     ($feature:tt) => {
         std::arch::is_x86_feature_detected!($feature)
+    };
+}
+#[cfg(target_arch = "aarch64")]
+macro_rules! cpu_has {
+    ($feature:tt) => {
+        std::arch::is_aarch64_feature_detected!($feature)
     };
 }
 
@@ -244,7 +256,7 @@ macro_rules! kernel {
 
 /// Defines `tile`, which calls a module's own `multiply` for the number of its rows, of the vectors that its columns
 /// take, and for the sign of the LHS.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! tile_of_each_shape {
     (features: [$($feature:tt),*], lanes: $lanes:literal, rows: [$($rows:literal)*], vectors: [$($vectors:literal)*]) => {
         $(#[target_feature(enable = $feature)])*
@@ -348,11 +360,25 @@ mod avx512vnni_few;
 mod avxvnni;
 #[cfg(target_arch = "x86_64")]
 mod avxvnni_few;
+#[cfg(target_arch = "aarch64")]
+mod dotprod;
+#[cfg(target_arch = "aarch64")]
+mod i8mm;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+#[cfg(target_arch = "aarch64")]
+mod neon_narrow;
+#[cfg(target_arch = "aarch64")]
+mod neon_octets;
+#[cfg(target_arch = "aarch64")]
+mod neon_quads;
 mod scalar;
 #[cfg(target_arch = "x86_64")]
 mod shuffle_pairs;
 #[cfg(target_arch = "x86_64")]
 mod shuffle_quads;
+#[cfg(target_arch = "aarch64")]
+mod vector128;
 #[cfg(target_arch = "x86_64")]
 mod vector256;
 #[cfg(target_arch = "x86_64")]

@@ -1,6 +1,6 @@
 //! Copying operands into the order in which the kernels read them.
 //!
-//! The kernels sum the depth in *groups*, 4 or 2 numbers to an instruction.
+//! The kernels sum the depth in *groups*, 8, 4 or 2 numbers to an instruction.
 //!
 //! The RHS is packed into *panels*: `W` lines over the whole depth, cut into groups of `G` bytes; in Rust's words a
 //! `[[[u8; G]; W]]`. A kernel loads one group of many lines at once.
@@ -16,18 +16,24 @@ use std::array::from_fn;
 
 /// What one instruction sums, and so how both sides are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(dead_code, reason = "each architecture's kernels have some of them")]
 pub(crate) enum Groups {
     /// Four products of an unsigned and a signed byte. The LHS keeps its encoding, the RHS takes the other one.
     Quads,
     /// Two products of 16-bit numbers: the LHS is stored in 16 bits, the RHS as signed bytes that the kernel widens.
     Pairs,
+    /// Four products of bytes that are both unsigned or both signed. The LHS keeps its encoding, the RHS takes the same.
+    LikeQuads,
+    /// Eight products of such bytes.
+    LikeOctets,
 }
 
 impl Groups {
     /// How many numbers of a line a group holds.
     pub(crate) const fn len(self) -> usize {
         match self {
-            Groups::Quads => 4,
+            Groups::LikeOctets => 8,
+            Groups::Quads | Groups::LikeQuads => 4,
             Groups::Pairs => 2,
         }
     }
@@ -40,9 +46,14 @@ impl Groups {
     /// How many bytes one number of the LHS takes.
     pub(crate) const fn lhs_size(self) -> usize {
         match self {
-            Groups::Quads => 1,
             Groups::Pairs => 2,
+            _ => 1,
         }
+    }
+
+    /// Whether both sides are stored as bytes.
+    pub(crate) const fn are_bytes(self) -> bool {
+        self.lhs_size() == 1
     }
 
     /// The encoding in which the RHS is packed.
@@ -50,12 +61,22 @@ impl Groups {
         match self {
             Groups::Quads => lhs.other(),
             Groups::Pairs => Encoding::S8,
+            Groups::LikeQuads | Groups::LikeOctets => lhs,
+        }
+    }
+
+    /// The encoding in which the LHS is read beside an RHS that is packed so. None if any will do.
+    pub(crate) fn lhs_encoding(self, rhs: Encoding) -> Option<Encoding> {
+        match self {
+            Groups::Quads => Some(rhs.other()),
+            Groups::Pairs => None,
+            Groups::LikeQuads | Groups::LikeOctets => Some(rhs),
         }
     }
 
     /// Whether the kernels read this LHS where it lies.
     pub(crate) fn read_in_place(self, lhs: &Operand, reading: &Reading) -> bool {
-        self == Groups::Quads && lhs.order == Order::DepthContiguous && reading.is_none()
+        self.are_bytes() && lhs.order == Order::DepthContiguous && reading.is_none()
     }
 }
 
@@ -217,7 +238,12 @@ fn gather_runs<const W: usize, const G: usize, const RUN: usize>(
         for (i, panel) in panels.chunks_exact_mut(panel_len).enumerate() {
             let groups = panel.chunks_exact_mut(W).skip(from / G);
             for (depths, group) in patch.as_chunks::<G>().0.iter().zip(groups) {
-                gather_group::<G>(depths.each_ref().map(|depth| &depth[i * W..]), reading.added(), group, interleave);
+                // Not `map`, which is called for each group where there are 8 depths.
+                let mut lines: [&[u8]; G] = [&[]; G];
+                for (lines, depth) in lines.iter_mut().zip(depths) {
+                    *lines = &depth[i * W..];
+                }
+                gather_group::<G>(lines, reading.added(), group, interleave);
             }
         }
     }
@@ -232,9 +258,18 @@ fn gather_group<const G: usize>(
     interleave: &impl Fn([&[u8; CHUNK]; G], u8, &mut [[u8; G]]),
 ) {
     for (i, to) in to.chunks_mut(CHUNK).enumerate() {
-        if to.len() == CHUNK && depths.iter().all(|depth| depth.len() >= (i + 1) * CHUNK) {
-            let chunks = depths.map(|depth| depth[i * CHUNK..].first_chunk().expect("a whole chunk"));
-            interleave(chunks, added, to);
+        if depths.iter().all(|depth| depth.len() >= (i + 1) * CHUNK) {
+            let mut chunks = [&[0; CHUNK]; G];
+            for (chunk, depth) in chunks.iter_mut().zip(depths) {
+                *chunk = depth[i * CHUNK..].first_chunk().expect("a whole chunk");
+            }
+            if to.len() == CHUNK {
+                interleave(chunks, added, to);
+            } else {
+                let mut groups = [[0; G]; CHUNK];
+                interleave(chunks, added, &mut groups);
+                to.copy_from_slice(&groups[..to.len()]);
+            }
         } else {
             for (w, to) in to.iter_mut().enumerate() {
                 *to = depths.map(|depth| depth[i * CHUNK + w].wrapping_add(added));

@@ -2,7 +2,6 @@
 
 use crate::kernel::{Kernel, Tile};
 use crate::matrix::{Encoding, Operand};
-use crate::pack::Groups;
 use crate::planes::Planes;
 use crate::reading::Reading;
 use crate::segment::Segment;
@@ -117,13 +116,11 @@ impl Kernel {
     /// The sums of all lines of panels that hold numbers of `encoding`: their products with a line of ones.
     pub(crate) fn sum_panels(&self, panels: &[u8], encoding: Encoding, depth: usize, sums: &mut [i32]) {
         const GROUPS: usize = 1024;
-        static QUADS: [[u8; 4]; GROUPS] = [[1; 4]; GROUPS];
-        static PAIRS: [[[u8; 2]; 2]; GROUPS] = [[1u16.to_ne_bytes(); 2]; GROUPS];
-        let ones = match self.groups {
-            Groups::Quads => QUADS.as_flattened(),
-            Groups::Pairs => PAIRS.as_flattened().as_flattened(),
-        };
+        static BYTES: [[u8; 8]; GROUPS] = [[1; 8]; GROUPS];
+        static WIDENED: [[[u8; 2]; 2]; GROUPS] = [[1u16.to_ne_bytes(); 2]; GROUPS];
+        let ones = if self.groups.are_bytes() { BYTES.as_flattened() } else { WIDENED.as_flattened().as_flattened() };
         let group_len = self.groups.len() * self.width;
+        let lhs_group_len = self.groups.len() * self.groups.lhs_size();
         sums.fill(0);
         if depth == 0 {
             return;
@@ -131,8 +128,8 @@ impl Kernel {
         for (panel, sums) in panels.chunks_exact(self.width * self.pad(depth)).zip(sums.chunks_exact_mut(self.width)) {
             for groups in panel.chunks(GROUPS * group_len) {
                 let tile = Tile {
-                    lhs: &[&ones[..groups.len() / group_len * 4]],
-                    lhs_encoding: encoding.other(),
+                    lhs: &[&ones[..groups.len() / group_len * lhs_group_len]],
+                    lhs_encoding: self.groups.lhs_encoding(encoding).unwrap_or(Encoding::U8),
                     rhs: groups,
                     cols: self.width,
                     fresh: false,

@@ -23,6 +23,8 @@ pub(crate) struct Small<'a> {
     rhs: Rhs<'a>,
     readings: [Reading; 2],
     offsets: [LineOffsets<'a>; 2],
+    is_in_place: bool,
+    room: Room,
 }
 
 enum Rhs<'a> {
@@ -50,70 +52,46 @@ impl<'a> Small<'a> {
         };
         let readings = [Reading::plain(lhs.encoding(), lhs_to), rhs_reading];
         let offsets = [lhs.line_offsets(&readings[0]), rhs.line_offsets(&readings[1])];
-        let small = Self { kernel, shape, lhs: operand, rhs: rhs_of, readings, offsets };
+        let is_in_place = kernel.groups.read_in_place(operand, &readings[LHS]);
+        let is_summed = [RHS, LHS].map(|other| offsets[other].uniform() != Some(0));
+        let room = Room::new(kernel, shape, is_in_place, matches!(rhs_of, Rhs::Ready(..)), is_summed);
+        let small = Self { kernel, shape, lhs: operand, rhs: rhs_of, readings, offsets, is_in_place, room };
         (small.scratch_len() <= MOST_ROOM).then_some(small)
     }
 
     pub(crate) fn scratch_len(&self) -> usize {
-        let Room { lhs, lhs_sums, rhs, rhs_sums, acc } = self.room();
-        let ints = |len| Carver::cost(len * size_of::<i32>());
-        Carver::cost(lhs) + ints(lhs_sums) + Carver::cost(rhs) + ints(rhs_sums) + ints(acc)
-    }
-
-    fn room(&self) -> Room {
-        let Shape { rows, cols, depth } = self.shape;
-        let is_ready = matches!(self.rhs, Rhs::Ready(..));
-        let cols = if is_ready { 0 } else { cols.next_multiple_of(self.kernel.width) };
-        Room {
-            lhs: if self.is_in_place() { 0 } else { rows * self.pitch() },
-            lhs_sums: if self.is_summed(LHS) { rows } else { 0 },
-            rhs: cols * self.kernel.pad(depth),
-            rhs_sums: if self.is_summed(RHS) { cols } else { 0 },
-            // The tiles that are finished together, and as much again twice to finish them in.
-            acc: 3 * self.kernel.finished_together() * self.kernel.tile_len(),
-        }
-    }
-
-    fn is_in_place(&self) -> bool {
-        self.kernel.groups.read_in_place(self.lhs, &self.readings[LHS])
-    }
-
-    /// Whether anything is added to the other side's numbers.
-    fn is_summed(&self, side: usize) -> bool {
-        self.offsets[1 - side].uniform() != Some(0)
-    }
-
-    /// Bytes from one packed line of the LHS to the next.
-    fn pitch(&self) -> usize {
-        self.kernel.pad(self.shape.depth) * self.kernel.groups.lhs_size()
+        let Room { lhs, rhs, lhs_sums, rhs_sums, acc } = self.room;
+        Carver::cost(lhs) + Carver::cost(rhs) + Carver::cost((lhs_sums + rhs_sums + 3 * acc) * size_of::<i32>())
     }
 
     /// Computes it in `scratch`, of as many bytes as [`Small::scratch_len`] says, which begin on a cache line.
     pub(crate) fn run(&self, finish: &Finish, scratch: &mut [u8]) {
-        let Self { kernel, shape: Shape { rows, cols, depth }, .. } = *self;
-        let room = self.room();
+        let Self { kernel, shape: Shape { rows, cols, depth }, ref room, .. } = *self;
         let mut carver = Carver::new(scratch);
-        let lhs_sums = carver.ints(room.lhs_sums);
-        let lines = if self.is_in_place() {
+        let (lhs_bytes, rhs_bytes) = (carver.bytes(room.lhs), carver.bytes(room.rhs));
+        let (lhs_sums, ints) = carver.ints(room.lhs_sums + room.rhs_sums + 3 * room.acc).split_at_mut(room.lhs_sums);
+        let (rhs_sums, ints) = ints.split_at_mut(room.rhs_sums);
+        let (acc, finishing) = ints.split_at_mut(room.acc);
+        let lines = if self.is_in_place {
             Lines::InPlace { operand: *self.lhs, depth: 0..depth }
         } else {
-            let bytes = carver.bytes(room.lhs);
-            kernel.pack_lines_apart(self.lhs, &self.readings[LHS], 0..rows, self.pitch(), bytes);
-            Lines::Packed { bytes, first: 0, pitch: self.pitch(), stretch: 0..self.pitch() }
+            let pitch = pitch(kernel, depth);
+            kernel.pack_lines_apart(self.lhs, &self.readings[LHS], 0..rows, pitch, lhs_bytes);
+            Lines::Packed { bytes: lhs_bytes, first: 0, pitch, stretch: 0..pitch }
         };
         for (row, sum) in lhs_sums.iter_mut().enumerate() {
             *sum = kernel.sum_line(lines.get(row), self.readings[LHS].to);
         }
-        let (panels, rhs_sums, spans) = match self.rhs {
+        let (panels, rhs_sums, spans): (&[u8], &[i32], _) = match self.rhs {
             Rhs::Ready(prepared, spans) => (prepared.bytes, prepared.sums, spans),
             Rhs::Operand(operand) => {
-                let (bytes, sums) = (carver.bytes(room.rhs), carver.ints(room.rhs_sums));
-                kernel.pack_panels(operand, &self.readings[RHS], 0..cols, bytes);
-                kernel.sum_panels(bytes, self.readings[RHS].to, depth, sums);
-                (&*bytes, &*sums, None)
+                kernel.pack_panels(operand, &self.readings[RHS], 0..cols, rhs_bytes);
+                if self.room.rhs_sums > 0 {
+                    kernel.sum_panels(rhs_bytes, self.readings[RHS].to, depth, rhs_sums);
+                }
+                (rhs_bytes, rhs_sums, None)
             }
         };
-        let (acc, room) = carver.ints(room.acc).split_at_mut(room.acc / 3);
         let mut region = Region {
             rows: 0..0,
             cols: 0..0,
@@ -129,18 +107,24 @@ impl<'a> Small<'a> {
         let as_sums = finish.sums().zip(region.uniform());
         let mut group: [&[u8]; MAX_ROWS] = [&[]; MAX_ROWS];
         let (width, panel_len) = (kernel.width, kernel.pad(depth) * kernel.width);
+        // Tiles as equal as can be.
         let height = rows.div_ceil(rows.div_ceil(kernel.rows));
-        for (panel, first) in (0..cols).step_by(width).enumerate() {
+        let together = height * kernel.finished_together();
+        for panel in 0..cols.div_ceil(width) {
+            let first = panel * width;
             region.cols = first..cols.min(first + width);
             region.col_sums = rhs_sums.get(first..first + width).unwrap_or_default();
             let spans = spans.map_or(Spans::Uniform(0), |spans| {
                 let stretches = depth.div_ceil(span::DEPTHS);
                 Spans::PerStretch(&spans[panel * stretches..][..stretches])
             });
-            for top in (0..rows).step_by(height * kernel.finished_together()) {
-                region.rows = top..rows.min(top + height * kernel.finished_together());
+            // Not `step_by`, which divides.
+            let mut top = 0;
+            while top < rows {
+                region.rows = top..rows.min(top + together);
                 region.row_sums = lhs_sums.get(region.rows.clone()).unwrap_or_default();
-                for row in region.rows.clone().step_by(height) {
+                let mut row = top;
+                while row < region.rows.end {
                     let count = height.min(region.rows.end - row);
                     lines.get_all(row, &mut group[..count]);
                     let tile = Tile {
@@ -153,12 +137,14 @@ impl<'a> Small<'a> {
                     };
                     // SAFETY: whoever has a kernel has a CPU that runs it.
                     unsafe { (kernel.tile)(&tile, &mut acc[(row - top) * width..]) }
+                    row += count;
                 }
+                top = region.rows.end;
                 // SAFETY: as above, and each part of the result is finished once, here.
                 unsafe {
                     match as_sums {
                         Some((out, offsets)) => (kernel.write_sums)(out, &region, offsets, acc),
-                        None => (kernel.finish)(finish, &region, acc, room),
+                        None => (kernel.finish)(finish, &region, acc, finishing),
                     }
                 }
             }
@@ -169,11 +155,30 @@ impl<'a> Small<'a> {
 const LHS: usize = 0;
 const RHS: usize = 1;
 
-/// Bytes, and integers, that both operands take when they are packed, and what a tile is summed and finished in.
+/// Bytes from one packed line of the LHS to the next.
+fn pitch(kernel: &Kernel, depth: usize) -> usize {
+    kernel.pad(depth) * kernel.groups.lhs_size()
+}
+
+/// Bytes that both operands take when they are packed, integers for their sums, and for tiles that are finished together;
+/// they are finished in twice as much again.
 struct Room {
     lhs: usize,
-    lhs_sums: usize,
     rhs: usize,
+    lhs_sums: usize,
     rhs_sums: usize,
     acc: usize,
+}
+
+impl Room {
+    fn new(kernel: &Kernel, shape: Shape, is_in_place: bool, is_ready: bool, is_summed: [bool; 2]) -> Self {
+        let cols = if is_ready { 0 } else { shape.cols.next_multiple_of(kernel.width) };
+        Self {
+            lhs: if is_in_place { 0 } else { shape.rows * pitch(kernel, shape.depth) },
+            rhs: cols * kernel.pad(shape.depth),
+            lhs_sums: if is_summed[LHS] { shape.rows } else { 0 },
+            rhs_sums: if is_summed[RHS] { cols } else { 0 },
+            acc: kernel.finished_together() * kernel.tile_len(),
+        }
+    }
 }

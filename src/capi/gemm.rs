@@ -247,6 +247,11 @@ impl GemmOptions {
     }
 }
 
+/// Two sizes have to be the same.
+fn agree(argument: &'static str, value: usize, other: &'static str, expected: usize) -> Result<(), Error> {
+    if value == expected { Ok(()) } else { Err(Error::Mismatch { argument, value, other, expected }) }
+}
+
 /// The matrices of a call, whose shapes agree.
 struct Call<'a> {
     lhs: Factor<'a>,
@@ -268,15 +273,9 @@ impl<'a> Call<'a> {
             )
         };
         let (rows, cols) = result.shape().within("result")?;
-        for (argument, value, other, expected) in [
-            ("rhs->rows", rhs.depth(), "lhs->cols", lhs.depth()),
-            ("result->rows", rows, "lhs->rows", lhs.lines()),
-            ("result->cols", cols, "rhs->cols", rhs.lines()),
-        ] {
-            if value != expected {
-                return Err(Error::Mismatch { argument, value, other, expected }.into());
-            }
-        }
+        agree("rhs->rows", rhs.depth(), "lhs->cols", lhs.depth())?;
+        agree("result->rows", rows, "lhs->rows", lhs.lines())?;
+        agree("result->cols", cols, "rhs->cols", rhs.lines())?;
         if lhs.segment().is_some() && rhs.segment().is_some() {
             return Err(Error::ScaledTwice { other: "the other side may not" }.into());
         }

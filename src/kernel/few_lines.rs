@@ -1,6 +1,6 @@
 //! A few lines, multiplied by an operand where it lies: each of its bytes is read once, and nothing is packed.
 
-use crate::matrix::{Operand, Order};
+use crate::matrix::{Encoding, Operand, Order};
 use std::ops::Range;
 
 /// How a kernel multiplies few lines.
@@ -24,6 +24,8 @@ pub(crate) struct Product<'a> {
     /// The bytes of each, and of each of its numbers.
     pub pitch: usize,
     pub size: usize,
+    /// What these are read as.
+    pub encoding: Encoding,
     pub operand: Operand<'a>,
 }
 
@@ -79,6 +81,7 @@ impl<'a> Product<'a> {
         self.lines[index * self.pitch..][..self.pitch].as_chunks().0
     }
 
+    #[cfg(target_arch = "x86_64")]
     pub(crate) fn count(&self) -> usize {
         self.lines.len() / self.pitch
     }
@@ -97,15 +100,14 @@ pub(super) fn sixteens<const N: usize>(sums: &mut [i32; N]) {
 
 /// What kernels without instructions of their own do.
 pub(crate) mod portable {
-    use super::{Order, Product, Range};
-    use crate::matrix::Encoding;
+    use super::{Encoding, Order, Product, Range};
 
     pub(crate) const DEPTHS: usize = 1;
     pub(crate) const LINES: usize = 1;
 
     #[inline(always)]
     pub(crate) fn multiply(product: &Product, lines: Range<usize>, sums: &mut [i32]) {
-        let few = product.operand.encoding.other();
+        let few = product.encoding;
         match product.size {
             1 => multiply_all(product, lines, sums, |&[a]: &[u8; 1]| few.decode(a)),
             _ => multiply_all(product, lines, sums, |&a| i32::from(i16::from_ne_bytes(a))),
@@ -291,8 +293,8 @@ macro_rules! few_lines {
             sums.fill(0);
             const MOST: usize = [$($strip),*].len();
             let groups = count.div_ceil(MOST);
-            for depth in (0..operand.depth).step_by($crate::kernel::RUNS) {
-                let mut runs: [&[u8]; $crate::kernel::RUNS] = [&[]; _];
+            for depth in (0..operand.depth).step_by($crate::kernel::few_lines::RUNS) {
+                let mut runs: [&[u8]; $crate::kernel::few_lines::RUNS] = [&[]; _];
                 for x in 0..runs.len() {
                     // Numbers beyond the depth are zero: any run will do.
                     runs[x] = operand.run((depth + x).min(operand.depth - 1));
@@ -323,11 +325,11 @@ macro_rules! few_lines {
         fn strip<const ROWS: usize, const UNSIGNED: bool>(
             product: &$crate::kernel::FewProduct,
             (row, depth): (usize, usize),
-            runs: &[&[u8]; $crate::kernel::RUNS],
+            runs: &[&[u8]; $crate::kernel::few_lines::RUNS],
             lines: std::ops::Range<usize>,
             sums: &mut [i32],
         ) {
-            const GROUPS: usize = $crate::kernel::RUNS / $group;
+            const GROUPS: usize = $crate::kernel::few_lines::RUNS / $group;
             let whole = lines.len() / $columns;
             let pitch = lines.len().div_ceil($columns);
             let mut lhs: [&[[u8; 4]; GROUPS]; ROWS] = [&[[0; 4]; GROUPS]; ROWS];
@@ -335,12 +337,12 @@ macro_rules! few_lines {
                 lhs[i] = product.line(row + i)[depth / $group..].first_chunk().expect("lines are padded");
             }
             let sums = sums.as_chunks_mut().0.as_chunks_mut().0;
-            let mut chunks: [&[[u8; $columns]]; $crate::kernel::RUNS] = [&[]; _];
+            let mut chunks: [&[[u8; $columns]]; $crate::kernel::few_lines::RUNS] = [&[]; _];
             for x in 0..chunks.len() {
                 chunks[x] = &runs[x][lines.start..].as_chunks().0[..whole];
             }
             for v in 0..whole {
-                let mut depths: [&[u8; $columns]; $crate::kernel::RUNS] = [&[0; _]; _];
+                let mut depths: [&[u8; $columns]; $crate::kernel::few_lines::RUNS] = [&[0; _]; _];
                 for x in 0..depths.len() {
                     // SAFETY: every run was cut to `whole` chunks.
                     depths[x] = unsafe { chunks[x].get_unchecked(v) };
@@ -350,7 +352,7 @@ macro_rules! few_lines {
             if whole * $columns < lines.len() {
                 // Lines before are read again, and their sums not used.
                 let from = lines.end - $columns;
-                let mut depths: [&[u8; $columns]; $crate::kernel::RUNS] = [&[0; _]; _];
+                let mut depths: [&[u8; $columns]; $crate::kernel::few_lines::RUNS] = [&[0; _]; _];
                 for x in 0..depths.len() {
                     depths[x] = runs[x][from..].first_chunk().expect("an operand of as many lines");
                 }
@@ -361,8 +363,8 @@ macro_rules! few_lines {
         #[inline]
         $(#[target_feature(enable = $feature)])*
         fn patch<const ROWS: usize, const UNSIGNED: bool>(
-            lhs: &[&[[u8; 4]; $crate::kernel::RUNS / $group]; ROWS],
-            depths: [&[u8; $columns]; $crate::kernel::RUNS],
+            lhs: &[&[[u8; 4]; $crate::kernel::few_lines::RUNS / $group]; ROWS],
+            depths: [&[u8; $columns]; $crate::kernel::few_lines::RUNS],
             sums: &mut [[[i32; $lanes]; VECTORS]],
             (at, pitch): (usize, usize),
         ) {

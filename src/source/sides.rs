@@ -104,7 +104,12 @@ impl<'a> Sides<'a> {
             source(Side::Lhs, lhs, lines, readings[0], offsets[0], is_added_to[1]),
             source(Side::Rhs, rhs, panels, readings[1], offsets[1], is_added_to[0]),
         ];
-        Self { kernel, sources, rescale, span: span::span(lhs_numbers, rhs_numbers) }
+        Self {
+            kernel,
+            sources,
+            rescale,
+            span: span::span(lhs_numbers, rhs_numbers, span::room(kernel.groups, rhs_encoding)),
+        }
     }
 
     /// How many of the sides are packed as the kernel reads them.
@@ -115,8 +120,6 @@ impl<'a> Sides<'a> {
 
 /// What an LHS of this encoding is read as, beside such panels if they are packed already.
 pub(crate) fn lhs_encoding(groups: Groups, panels: Option<&Packed>, lhs: Encoding) -> Encoding {
-    match (panels, groups) {
-        (Some(panels), Groups::Quads) if !panels.is_of_both() => panels.stored().other(),
-        _ => lhs,
-    }
+    let decisive = panels.filter(|panels| !panels.is_of_both());
+    decisive.and_then(|panels| groups.lhs_encoding(panels.stored())).unwrap_or(lhs)
 }
