@@ -33,9 +33,7 @@ class Points:
             self.wrong.append(row)
             return
         who, shape = (row["library"], row["variant"]), row["shape"]
-        m, n, k = sizes(shape)
-        # The fast end of the samples. Small products are too fast for two decimals of GOPS.
-        seconds = float(row["us_per_call"]) * 1e-6 * float(row["gops"]) / float(row["gops_p90"])
+        seconds = float(row["us_p10"]) * 1e-6
         known = self.seconds[row["class"]].setdefault(who, {})
         known[shape] = min(seconds, known.get(shape, seconds))
         self.rows.setdefault(who, row)
