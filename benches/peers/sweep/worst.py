@@ -122,6 +122,8 @@ def main():
     mine = "qgemm"
     print("# The worst of the sweep\n")
     print("Times are the fastest of all passes. A product that is here in run after run is slow; once, it had bad luck.\n")
+    for row in points.wrong:
+        print(f"Not right: {row['library']} {row['variant']} {row['shape']}: {row['check']}\n")
     for (library, variant), seconds in points.seconds["grid"].items():
         print(f"## {library} {variant}\n")
         explanation = f"By the plane through the logarithms of the times of up to {(2 * REACH + 1) ** 2 - 1} neighbours."
@@ -129,8 +131,6 @@ def main():
         explanation = "A product need not take longer than one that contains it: it could be padded."
         print_worst("Slower than a larger product", explanation, "faster", beside_larger(seconds), seconds)
     print_rivals(points, mine)
-    for row in points.wrong:
-        print(f"{row['library']} {row['variant']} {row['shape']}: {row['check']}\n")
     return any(row["library"] == mine for row in points.wrong)
 
 
