@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 # shellcheck source=capi-tests/install.sh
 . capi-tests/install.sh
 need cmake make ninja-build gcc g++ clang libclang-rt-dev libc6-dev pkg-config binutils shellcheck libgemmlowp-dev
+need valgrind || echo "instructions: NOT TESTED: valgrind cannot be installed"
 cargo fmt --check
 cargo fmt --check --manifest-path capi-tests/fuzz/Cargo.toml
 shellcheck -x .ci/run capi-tests/*.sh capi-tests/consumer/*.sh benches/*/*.sh

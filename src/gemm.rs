@@ -55,6 +55,7 @@ pub(crate) fn workspace_len(context: &Context, lhs: &Factor, rhs: &Factor) -> Re
 }
 
 /// The ways to compute a product.
+#[expect(clippy::large_enum_variant, reason = "it lies on the stack of one call")]
 enum Walk<'a> {
     Small(Small<'a>),
     Few(Few<'a>),

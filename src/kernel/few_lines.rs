@@ -410,7 +410,7 @@ macro_rules! few_lines {
             }
             for v in strip.start..strip.end.min(whole) {
                 // Of each cache line once: what comes next in these runs, and before they end the beginnings of those that follow.
-                if row == 0 && v % (64 / LINES) == 0 {
+                if row == 0 && (v * LINES).is_multiple_of(64) {
                     let later = v + AHEAD / LINES;
                     let next = if later < whole { later * LINES } else { (later - whole) * LINES + product.operand.pitch() * $runs };
                     for x in 0..chunks.len() {
