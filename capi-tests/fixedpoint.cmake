@@ -33,7 +33,7 @@ function(add_fixedpoint_program name variant)
 endfunction()
 
 string(CONCAT same
-    "ours=$(\"$0\") || exit; theirs=$(\"$1\") || exit; "
+    "other=$1; shift; ours=$(\"$@\" \"$0\") || exit; theirs=$(\"$@\" \"$other\") || exit; "
     "diff <(echo \"$ours\") <(echo \"$theirs\") && tail -n 1 <<<\"$ours\"")
 foreach(variant IN LISTS variants)
     add_fixedpoint_program(fixedpoint_${variant} ${variant})
@@ -50,7 +50,8 @@ foreach(variant IN LISTS variants)
         target_compile_options(fixedpoint_${variant}_gemmlowp PRIVATE
             -w -fwrapv -DGEMMLOWP_ALLOW_SLOW_SCALAR_FALLBACK)
         add_test(NAME fixedpoint.same_as_gemmlowp.${variant} COMMAND bash -c "${same}"
-            $<TARGET_FILE:fixedpoint_${variant}> $<TARGET_FILE:fixedpoint_${variant}_gemmlowp>)
+            $<TARGET_FILE:fixedpoint_${variant}> $<TARGET_FILE:fixedpoint_${variant}_gemmlowp>
+            ${CMAKE_CROSSCOMPILING_EMULATOR})
         set_property(TEST fixedpoint.same_as_gemmlowp.${variant} PROPERTY SKIP_RETURN_CODE 77)
     endif()
 endforeach()

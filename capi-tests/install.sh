@@ -11,5 +11,11 @@ need() {
   echo "installing ${missing[*]}"
   export DEBIAN_FRONTEND=noninteractive
   local install=("${as_root[@]}" apt-get -q -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3)
-  "${install[@]}" update >/dev/null && "${install[@]}" install -y --no-install-recommends --no-remove "${missing[@]}" >/dev/null
+  # A mirror may be changing just now.
+  for _ in 1 2 3; do
+    "${install[@]}" update >/dev/null &&
+      "${install[@]}" install -y --no-install-recommends --no-remove "${missing[@]}" >/dev/null && return
+    sleep 5
+  done
+  return 1
 }

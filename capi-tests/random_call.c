@@ -42,7 +42,9 @@ static qgemm_operand random_operand(struct draft *draft, int rows, int cols, uin
     fill_randomly(plot, operand.type, seed);
     operand.data = runs * len == 0 && one_in(seed, 2) ? NULL : plot->data;
     const choose_i32 offsets[] = {no_offset, usual_offset, any_offset};
-    operand.offset = i32_values(draft, one_in(seed, 2) ? axis : QGEMM_UNIFORM, offsets[below(seed, 3)]);
+    // One after the other: arguments are evaluated in any order, and not in the same on every machine.
+    choose_i32 choose = offsets[below(seed, 3)];
+    operand.offset = i32_values(draft, one_in(seed, 2) ? axis : QGEMM_UNIFORM, choose);
     return operand;
 }
 

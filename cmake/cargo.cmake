@@ -28,9 +28,13 @@ if(QGEMM_CARGO_TARGET)
 endif()
 set(archive "${QGEMM_CARGO_TARGET_DIR}/${QGEMM_CARGO_TARGET}/release/libqgemm.a")
 
+# The compiler beside it is the one that goes with it.
+get_filename_component(cargo_directory "${QGEMM_CARGO}" DIRECTORY)
+
 # Only cargo knows whether anything is to be done, so it is always asked.
 add_custom_target(qgemm_cargo
-    COMMAND "${QGEMM_CARGO}" rustc --lib --release --crate-type staticlib --locked
+    COMMAND "${CMAKE_COMMAND}" -E env "PATH=${cargo_directory}:$ENV{PATH}"
+        "${QGEMM_CARGO}" rustc --lib --release --crate-type staticlib --locked
         --target-dir "${QGEMM_CARGO_TARGET_DIR}" ${target_option}
     WORKING_DIRECTORY "${root}"
     BYPRODUCTS "${archive}"

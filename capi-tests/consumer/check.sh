@@ -11,6 +11,7 @@
 #   QGEMM_LIBDIR            where below the prefix libraries are installed
 #   GEMMLOWP_INCLUDE_DIR    gemmlowp's own headers; empty if there are none
 #   CMAKE, CC, CXX          tools; CMAKE_GENERATOR is read by cmake
+#   NM, READELF             tools for the platform that was compiled for
 set -euo pipefail
 shopt -s inherit_errexit
 
@@ -180,20 +181,20 @@ exports() {
     [ "$(readlink "$lib/libqgemm.so")" = "libqgemm.so.$soversion" ] || fail "libqgemm.so is no link to the SONAME"
     [ "$(readlink "$lib/libqgemm.so.$soversion")" = "libqgemm.so.$version" ] || fail "the SONAME is no link to the library"
 
-    dynamic=$(readelf -dW "$lib/libqgemm.so")
+    dynamic=$("$READELF" -dW "$lib/libqgemm.so")
     grep -qF "soname: [libqgemm.so.$soversion]" <<<"$dynamic" || fail "no SONAME: $dynamic"
     grep -q "NOW NODELETE" <<<"$dynamic" || fail "lazily bound, or can be unloaded: $dynamic"
     ! grep NEEDED <<<"$dynamic" | grep -vE '\[(lib(c|m|dl|pthread|gcc_s)\.so\.|ld-linux)' || fail "it needs more than the system"
-    [[ ! $(readelf -lW "$lib/libqgemm.so" | grep GNU_STACK) =~ RWE ]] || fail "the stack is executable"
+    [[ ! $("$READELF" -lW "$lib/libqgemm.so" | grep GNU_STACK) =~ RWE ]] || fail "the stack is executable"
 
     # nm -D lists the version itself as an absolute symbol.
     diff <(sed "s/\$/@@QGEMM_$soversion/" "$symbols") \
-        <(nm -D --defined-only "$lib/libqgemm.so" | awk '$2 != "A" { print $3 }' | LC_ALL=C sort) ||
+        <("$NM" -D --defined-only "$lib/libqgemm.so" | awk '$2 != "A" { print $3 }' | LC_ALL=C sort) ||
         fail "the shared library exports (>) other symbols than capi-tests/symbols.txt lists (<)"
-    diff "$symbols" <(nm -g --defined-only "$lib/libqgemm.a" | awk 'NF == 3 { print $3 }' | LC_ALL=C sort) ||
+    diff "$symbols" <("$NM" -g --defined-only "$lib/libqgemm.a" | awk 'NF == 3 { print $3 }' | LC_ALL=C sort) ||
         fail "the static library exports (>) other symbols than capi-tests/symbols.txt lists (<)"
     diff "$QGEMM_SOURCE_DIR/capi-tests/gemmlowp_symbols.txt" \
-        <(nm -g --defined-only "$lib/libqgemm_gemmlowp_abi.a" | awk 'NF == 3 { print $3 }' | LC_ALL=C sort) ||
+        <("$NM" -g --defined-only "$lib/libqgemm_gemmlowp_abi.a" | awk 'NF == 3 { print $3 }' | LC_ALL=C sort) ||
         fail "gemmlowp's place is taken by (>) other symbols than capi-tests/gemmlowp_symbols.txt lists (<)"
 }
 
