@@ -20,9 +20,9 @@ pub fn operand(data: &[u8], rows: usize, cols: usize) -> RawOperand {
     }
 }
 
-/// What was packed.
+/// What was packed, of whatever type.
 pub fn packed(packed: *const PackedHandle) -> RawOperand {
-    RawOperand { data: null(), packed, ..operand(&[], 0, 0) }
+    RawOperand { data: null(), packed, r#type: 0, ..operand(&[], 0, 0) }
 }
 
 pub fn uniform(value: i32) -> I32Values {

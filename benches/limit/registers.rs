@@ -59,6 +59,13 @@ mod x86_64 {
         };
     }
 
+    // Processors with AVX-VNNI have no other form of it.
+    macro_rules! dpbusd_vex {
+        ($register:literal, $sum:literal) => {
+            concat!("{{vex}} ", dpbusd!($register, $sum))
+        };
+    }
+
     macro_rules! maddwd {
         ($register:literal, $sum:literal) => {
             concat!(
@@ -99,6 +106,6 @@ mod x86_64 {
 
     turns! { dpbusd_zmm, "avx512vnni", dpbusd, "zmm" }
     turns! { maddwd_zmm, "avx512bw", maddwd, "zmm" }
-    turns! { dpbusd_ymm, "avxvnni", dpbusd, "ymm" }
+    turns! { dpbusd_ymm, "avxvnni", dpbusd_vex, "ymm" }
     turns! { maddwd_ymm, "avx2", maddwd, "ymm" }
 }
