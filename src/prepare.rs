@@ -1,12 +1,10 @@
 //! Lines of an operand as the kernels read them: packed, with their sums.
 
-use crate::kernel::{Kernel, Tile};
+use crate::kernel::Kernel;
 use crate::matrix::{Encoding, Operand};
-use crate::pack::Groups;
 use crate::planes::Planes;
 use crate::reading::Reading;
 use crate::segment::Segment;
-use crate::span::{self, Spans};
 use std::ops::Range;
 
 /// Lines of one side, from line `first` on.
@@ -57,17 +55,24 @@ impl Kernel {
         Room { bytes: lines * self.pad(depth), sums: lines, ..Room::default() }
     }
 
-    /// Packs `lines` of an LHS.
-    pub(crate) fn pack_lines(&self, src: &Operand, reading: &Reading, lines: Range<usize>, bytes: &mut [u8]) {
+    /// Packs `lines` of an LHS, and sums them if there are `sums`.
+    pub(crate) fn pack_lines(
+        &self,
+        src: &Operand,
+        reading: &Reading,
+        lines: Range<usize>,
+        bytes: &mut [u8],
+        sums: &mut [i32],
+    ) {
         let pitch = self.pitch(src.depth);
         // SAFETY: whoever has a kernel has a CPU that runs it.
-        unsafe { (self.pack_lhs)(src, reading, lines.start, pitch, &mut bytes[..lines.len() * pitch]) }
+        unsafe { (self.pack_lhs)(src, reading, lines.start, pitch, &mut bytes[..lines.len() * pitch], sums) }
     }
 
     /// Packs an LHS of one line, and zeros after it.
     pub(crate) fn pack_line(&self, src: &Operand, reading: &Reading, bytes: &mut [u8]) {
         // SAFETY: whoever has a kernel has a CPU that runs it.
-        unsafe { (self.pack_lhs)(src, reading, 0, bytes.len(), bytes) }
+        unsafe { (self.pack_lhs)(src, reading, 0, bytes.len(), bytes, &mut []) }
     }
 
     /// The sum of a line of an LHS that the kernels read as `encoding`.
@@ -76,11 +81,18 @@ impl Kernel {
         unsafe { (self.sum_line)(line, encoding) }
     }
 
-    /// Packs `lines` of an RHS into panels.
-    pub(crate) fn pack_panels(&self, src: &Operand, reading: &Reading, lines: Range<usize>, bytes: &mut [u8]) {
+    /// Packs `lines` of an RHS into panels, and sums them if there are `sums`.
+    pub(crate) fn pack_panels(
+        &self,
+        src: &Operand,
+        reading: &Reading,
+        lines: Range<usize>,
+        bytes: &mut [u8],
+        sums: &mut [i32],
+    ) {
         let bytes = &mut bytes[..self.room_for_panels(lines.len(), src.depth).bytes];
         // SAFETY: whoever has a kernel has a CPU that runs it.
-        unsafe { (self.pack_rhs)(src, reading, lines.start, bytes) }
+        unsafe { (self.pack_rhs)(src, reading, lines.start, bytes, sums) }
     }
 
     /// Widens numbers that are stored in planes, as many as `to` has bytes.
@@ -93,35 +105,5 @@ impl Kernel {
     pub(crate) fn add_segment(&self, segment: &Segment, acc: &[i32], floats: &mut [i32]) {
         // SAFETY: whoever has a kernel has a CPU that runs it.
         unsafe { (self.add_segment)(segment, acc, floats) }
-    }
-
-    /// The sums of all lines of panels that hold numbers of `encoding`: their products with a line of ones.
-    pub(crate) fn sum_panels(&self, panels: &[u8], encoding: Encoding, depth: usize, sums: &mut [i32]) {
-        const GROUPS: usize = 1024;
-        static QUADS: [[u8; 4]; GROUPS] = [[1; 4]; GROUPS];
-        static PAIRS: [[[u8; 2]; 2]; GROUPS] = [[1u16.to_ne_bytes(); 2]; GROUPS];
-        let ones = match self.groups {
-            Groups::Quads => QUADS.as_flattened(),
-            Groups::Pairs => PAIRS.as_flattened().as_flattened(),
-        };
-        let group_len = self.groups.len() * self.width;
-        sums.fill(0);
-        if depth == 0 {
-            return;
-        }
-        for (panel, sums) in panels.chunks_exact(self.width * self.pad(depth)).zip(sums.chunks_exact_mut(self.width)) {
-            for groups in panel.chunks(GROUPS * group_len) {
-                let tile = Tile {
-                    lhs: &[&ones[..groups.len() / group_len * 4]],
-                    lhs_encoding: encoding.other(),
-                    rhs: groups,
-                    cols: self.width,
-                    fresh: false,
-                    spans: Spans::Uniform(span::MAX),
-                };
-                // SAFETY: whoever has a kernel has a CPU that runs it.
-                unsafe { (self.tile)(&tile, sums) }
-            }
-        }
     }
 }

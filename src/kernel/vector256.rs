@@ -1,5 +1,6 @@
 //! Vectors of 256 bits: 8 accumulators.
 
+use crate::matrix::Encoding;
 use std::arch::x86_64::*;
 
 pub(super) type Vector = __m256i;
@@ -49,4 +50,15 @@ pub(super) fn transposed([a, b, c, d]: [Vector; 4]) -> [Vector; 4] {
         _mm256_unpacklo_epi64(ab_high, cd_high),
         _mm256_unpackhi_epi64(ab_high, cd_high),
     ]
+}
+
+/// The sums of neighbours among 32 numbers of this encoding.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn add_neighbours(numbers: Vector, encoding: Encoding) -> Vector {
+    let ones = _mm256_set1_epi8(1);
+    match encoding {
+        Encoding::U8 => _mm256_maddubs_epi16(numbers, ones),
+        Encoding::S8 => _mm256_maddubs_epi16(ones, numbers),
+    }
 }
