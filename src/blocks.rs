@@ -2,8 +2,11 @@
 
 use crate::kernel::Kernel;
 use crate::matrix::Order;
-use once_cell::sync::Lazy;
 use std::ops::Range;
+
+mod caches;
+
+pub(crate) use caches::Caches;
 
 /// The cut of one product.
 #[derive(Clone, Copy, Debug)]
@@ -119,34 +122,6 @@ fn slice(kernel: &Kernel, caches: &Caches) -> usize {
     match caches.l1 / 2 / kernel.width {
         deep if deep >= DEEP_ENOUGH => deep,
         _ => (caches.l2 / 4 / kernel.width).max(DEEP_ENOUGH),
-    }
-}
-
-/// Bytes of data cache that one core can count on.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Caches {
-    pub l1: usize,
-    pub l2: usize,
-}
-
-impl Caches {
-    /// Of this machine, asked once.
-    pub(crate) fn get() -> &'static Self {
-        static CACHES: Lazy<Caches> = Lazy::new(|| Caches {
-            l1: size(libc::_SC_LEVEL1_DCACHE_SIZE, 32 << 10, 16 << 10..=256 << 10),
-            l2: size(libc::_SC_LEVEL2_CACHE_SIZE, 512 << 10, 128 << 10..=4 << 20),
-        });
-        &CACHES
-    }
-}
-
-/// What the system says, within reason; `default` if it does not know.
-fn size(name: libc::c_int, default: usize, reason: std::ops::RangeInclusive<usize>) -> usize {
-    // SAFETY: sysconf takes any name and only returns a number.
-    let answer = unsafe { libc::sysconf(name) };
-    match usize::try_from(answer) {
-        Ok(bytes) if bytes > 0 => bytes.clamp(*reason.start(), *reason.end()),
-        _ => default,
     }
 }
 

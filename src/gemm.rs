@@ -4,12 +4,14 @@ use crate::blocks::{Blocks, Caches, Cut, Shape};
 use crate::buffer::Carver;
 use crate::context::Context;
 use crate::error::Error;
+use crate::few::Few;
 use crate::kernel::{Kernel, MAX_ROWS, MAX_WIDTH, Tile};
 use crate::matrix::Offset;
 use crate::output::{Finish, LineOffsets, Region, Rescale};
 use crate::prepare::{Prepared, Room};
 use crate::scratch::Scratch;
 use crate::segment::{Edge, Segment};
+use crate::small::Small;
 use crate::source::{Factor, Sides, Source, Space};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -40,21 +42,66 @@ pub(crate) fn gemm_in(
     assert_eq!((shape.rows, shape.cols), finish.store().shape(), "the result has another shape");
     let worth = if context.threads.is_warm() { WORTH_SHARING } else { WORTH_WAKING };
     let threads = if shape.macs() < worth { 1 } else { context.threads() };
-    let product = Product::new(context, lhs, rhs, shape, threads);
-    let mut scratch = match workspace {
-        Some(workspace) => Scratch::callers(workspace, product.scratch_len())?,
-        None => context.scratch(product.scratch_len())?,
-    };
-    product.run(finish, scratch.as_mut_slice());
-    Ok(())
+    Walk::new(context, lhs, rhs, shape, threads).run(context, finish, workspace)
 }
 
 /// How many bytes of the caller's a product may need.
 pub(crate) fn workspace_len(context: &Context, lhs: &Factor, rhs: &Factor) -> Result<usize, Error> {
     let Some(shape) = shape(lhs, rhs)? else { return Ok(0) };
     // Whether threads are worth it is decided anew by each call.
-    let len = |threads| Product::new(context, lhs, rhs, shape, threads).scratch_len();
+    let len = |threads| Walk::new(context, lhs, rhs, shape, threads).scratch_len();
     Ok(Scratch::callers_len(len(1).max(len(context.threads()))))
+}
+
+/// The ways to compute a product.
+enum Walk<'a> {
+    Small(Small<'a>),
+    Few(Few<'a>),
+    Blocks(Product<'a>),
+}
+
+impl<'a> Walk<'a> {
+    fn new(context: &'a Context, lhs: &'a Factor<'a>, rhs: &'a Factor<'a>, shape: Shape, threads: usize) -> Self {
+        let small = || Small::new(context.kernel, lhs, rhs, shape).map(Walk::Small);
+        let few = || Few::new(context, lhs, rhs, shape, threads).map(Walk::Few);
+        let walk = if shape.rows.min(shape.cols) <= VERY_FEW { few().or_else(small) } else { small().or_else(few) };
+        walk.unwrap_or_else(|| Walk::Blocks(Product::new(context, lhs, rhs, shape, threads)))
+    }
+
+    fn scratch_len(&self) -> usize {
+        match self {
+            Walk::Small(small) => small.scratch_len(),
+            Walk::Few(few) => few.scratch_len(),
+            Walk::Blocks(product) => product.scratch_len(),
+        }
+    }
+
+    fn run(&self, context: &Context, finish: &Finish, workspace: Option<&mut [u8]>) -> Result<(), Error> {
+        let len = self.scratch_len();
+        let mut scratch = match workspace {
+            Some(workspace) => Scratch::callers(workspace, len)?,
+            None => context.scratch(len)?,
+        };
+        match self {
+            Walk::Small(small) => small.run(finish, scratch.as_mut_slice()),
+            Walk::Few(few) => few.run(finish, scratch.as_mut_slice()),
+            Walk::Blocks(product) => product.run(finish, scratch.as_mut_slice()),
+        }
+        Ok(())
+    }
+}
+
+/// Computes a product in one of the three ways, whether it is the best one or not. False if it cannot be computed so.
+#[cfg(test)]
+pub(crate) fn gemm_by(way: usize, context: &Context, lhs: &Factor, rhs: &Factor, finish: &Finish) -> bool {
+    let Some(shape) = shape(lhs, rhs).unwrap() else { return false };
+    let threads = context.threads();
+    let walk = match way {
+        0 => Small::new(context.kernel, lhs, rhs, shape).map(Walk::Small),
+        1 => Few::new(context, lhs, rhs, shape, threads).map(Walk::Few),
+        _ => Some(Walk::Blocks(Product::new(context, lhs, rhs, shape, threads))),
+    };
+    walk.map(|walk| walk.run(context, finish, None).unwrap()).is_some()
 }
 
 /// The shape of a product that has results.
@@ -94,6 +141,9 @@ const RHS: usize = 1;
 /// Multiplications that are worth a second thread: one that sleeps takes some 20 us to come, one that lingers none.
 const WORTH_WAKING: f64 = 4e6;
 const WORTH_SHARING: f64 = 4e5;
+
+/// Beside so few lines not even a small operand is worth packing (counted with AVX2).
+const VERY_FEW: usize = 4;
 
 /// Depths that are widened together for few rows: so little that the processor fetches what follows in the meantime.
 const WIDENED: usize = 256;
@@ -224,14 +274,19 @@ impl Product<'_> {
         self.sides[RHS].widened_len(self.blocks.depth.longest().min(self.depth))
     }
 
-    /// A tile's accumulators, or those of all tiles of a block's height if they rest between slices; and as much as two
-    /// tiles to finish them in.
+    /// The accumulators of tiles that are finished together, or those of all tiles of a block's height if they rest between
+    /// slices; and twice as much as the former to finish them in.
     fn acc_len(&self) -> usize {
         let tiles = match self.blocks.depth.pieces {
-            1 => 1,
+            1 => self.together(),
             _ => self.blocks.rows.longest().div_ceil(self.kernel.rows),
         };
-        (tiles + 2) * self.kernel.tile_len()
+        (tiles + 2 * self.together()) * self.kernel.tile_len()
+    }
+
+    /// How many tiles are finished together: one, where that is more than to add offsets and pass through stages.
+    fn together(&self) -> usize {
+        if self.rescale.is_some() || self.scaled.is_some() { 1 } else { self.kernel.finished_together() }
     }
 }
 
@@ -286,7 +341,8 @@ impl Stripe<'_> {
     fn multiply_slice(&self, slice: usize, desk: &mut Desk) {
         let Product { kernel, sides: [lhs, rhs], blocks, scaled, .. } = self.product;
         let Desk { acc, widened, cols } = desk;
-        let (room, acc) = acc.split_at_mut(2 * kernel.tile_len());
+        let together = self.product.together();
+        let (room, acc) = acc.split_at_mut(2 * together * kernel.tile_len());
         let slices = blocks.depth.pieces;
         let depth = blocks.depth.piece(slice);
         let panel = rhs.panel(self.rhs, self.cols.start, depth.clone(), widened);
@@ -301,13 +357,12 @@ impl Stripe<'_> {
         let tiles = self.rows.len().div_ceil(kernel.rows);
         let (short, longer) = (self.rows.len() / tiles, self.rows.len() % tiles);
         let mut lines: [&[u8]; MAX_ROWS] = [&[]; MAX_ROWS];
-        let mut next = self.rows.start;
+        // The rows that are multiplied, but not finished.
+        let mut open = self.rows.start..self.rows.start;
         for i in 0..tiles {
-            let rows = next..next + short + usize::from(i < longer);
-            next = rows.end;
-            for (line, row) in lines.iter_mut().zip(rows.clone()) {
-                *line = all.get(row);
-            }
+            let rows = open.end..open.end + short + usize::from(i < longer);
+            open.end = rows.end;
+            all.get_all(rows.start, &mut lines[..rows.len()]);
             let tile = Tile {
                 lhs: &lines[..rows.len()],
                 lhs_encoding: lhs.encoding(),
@@ -316,13 +371,14 @@ impl Stripe<'_> {
                 fresh: slice == 0 || scaled.is_some(),
                 spans,
             };
-            let resting = if slices == 1 { 0 } else { i * kernel.tile_len() };
-            let acc = &mut acc[resting..][..kernel.tile_len()];
-            // The sums of a segment go on to become floats, which rest in the accumulators' place.
-            let sums = if scaled.is_some() { &mut room[..kernel.tile_len()] } else { &mut acc[..] };
+            let first = if slices == 1 { open.start } else { self.rows.start };
+            let place = |rows: &Range<usize>| (rows.start - first) * kernel.width..(rows.end - first) * kernel.width;
+            let sums = if scaled.is_some() { &mut room[..kernel.tile_len()] } else { &mut acc[place(&rows)] };
             // SAFETY: whoever has a kernel has a CPU that runs it.
             unsafe { (kernel.tile)(&tile, sums) }
             if let Some(side) = scaled {
+                // The sums of a segment go on to become floats, which rest in the accumulators' place.
+                let acc = &mut acc[place(&rows)];
                 if slice == 0 {
                     acc.fill(0f32.to_bits() as i32);
                 }
@@ -332,10 +388,22 @@ impl Stripe<'_> {
                 let segment = Segment { depth, rows: &edge, cols, count, by_rows: side == LHS };
                 kernel.add_segment(&segment, &room[..rows.len() * kernel.width], acc);
             }
-            if slice + 1 == slices {
-                let region = self.region(rows);
-                // SAFETY: as above, and tiles do not overlap, and each is finished once, by whoever claimed its block.
-                unsafe { (kernel.finish)(self.finish, &region, acc, room) }
+            if slice + 1 == slices && (i + 1 == tiles || (i + 1) % together == 0) {
+                self.finish(open.clone(), &mut acc[place(&open)], room);
+                open.start = open.end;
+            }
+        }
+    }
+
+    /// Finishes rows of which the sums are complete.
+    fn finish(&self, rows: Range<usize>, acc: &mut [i32], room: &mut [i32]) {
+        let (region, kernel) = (self.region(rows), self.product.kernel);
+        // SAFETY: whoever has a kernel has a CPU that runs it. Tiles do not overlap, and each is finished once, by whoever
+        // claimed its block.
+        unsafe {
+            match self.finish.sums().zip(region.uniform()) {
+                Some((out, offsets)) if region.rescale.is_none() => (kernel.write_sums)(out, &region, offsets, acc),
+                _ => (kernel.finish)(self.finish, &region, acc, room),
             }
         }
     }

@@ -5,13 +5,15 @@
 
 use crate::error::Error;
 use crate::matrix::{Encoding, Operand};
-use crate::output::FinishFn;
-use crate::pack::{Groups, PackLhsFn, PackRhsFn, SumLineFn};
+use crate::output::{FinishFn, WriteSumsFn};
+use crate::pack::{Groups, PackLhsFn, PackRhsFn, SumLineFn, Ways};
 use crate::planes::ExpandFn;
 use crate::reading::Reading;
 use crate::segment::AddSegmentFn;
 use crate::span::Spans;
 use once_cell::sync::Lazy;
+
+pub(crate) use few_lines::{FewLines, Product as FewProduct, SLICE};
 
 /// Everything the rest of the library knows of an instruction set.
 pub struct Kernel {
@@ -23,13 +25,15 @@ pub struct Kernel {
     pub(crate) rows: usize,
     /// How many lines of the RHS a panel holds.
     pub(crate) width: usize,
-    pub(crate) pack_lhs: PackLhsFn,
-    pub(crate) pack_rhs: PackRhsFn,
+    pub(crate) pack_lhs: Ways<PackLhsFn>,
+    pub(crate) pack_rhs: Ways<PackRhsFn>,
     pub(crate) sum_line: SumLineFn,
     pub(crate) expand: ExpandFn,
     pub(crate) tile: TileFn,
+    pub(crate) few_lines: FewLines,
     pub(crate) add_segment: AddSegmentFn,
     pub(crate) finish: FinishFn,
+    pub(crate) write_sums: WriteSumsFn,
     /// A faster kernel of the same instruction set, which sums small numbers in 16 bits. It is in no list: a product
     /// chooses it for its operands.
     pub(crate) narrow: Option<&'static Kernel>,
@@ -69,6 +73,12 @@ static KERNELS: &[&Kernel] = &[
     &avx512bw::KERNEL,
     #[cfg(target_arch = "x86_64")]
     &avx2::KERNEL,
+    #[cfg(target_arch = "aarch64")]
+    &i8mm::KERNEL,
+    #[cfg(target_arch = "aarch64")]
+    &dotprod::KERNEL,
+    #[cfg(target_arch = "aarch64")]
+    &neon::KERNEL,
     &scalar::KERNEL,
 ];
 
@@ -146,6 +156,12 @@ macro_rules! cpu_has {
         std::arch::is_x86_feature_detected!($feature)
     };
 }
+#[cfg(target_arch = "aarch64")]
+macro_rules! cpu_has {
+    ($feature:tt) => {
+        std::arch::is_aarch64_feature_detected!($feature)
+    };
+}
 
 /// Declares a module's `KERNEL`: the tile function given, and the shared packing and finishing code compiled once more
 /// for the same features, so that detection and compilation cannot name different lists.
@@ -155,9 +171,21 @@ macro_rules! kernel {
         groups: $groups:ident, rows: $rows:literal, width: $width:literal,
         tile: $tile:expr, shuffle: $($shuffle:ident)::+ $(, narrow: $narrow:expr)? $(,)?
     ) => {
+        kernel! {
+            name: $name, features: [$($feature),*], groups: $groups, rows: $rows, width: $width,
+            tile: $tile, shuffle: $($shuffle)::+, few_lines: crate::kernel::few_lines::portable
+            $(, narrow: $narrow)?
+        }
+    };
+    (
+        name: $name:literal, features: [$($feature:tt),*],
+        groups: $groups:ident, rows: $rows:literal, width: $width:literal,
+        tile: $tile:expr, shuffle: $($shuffle:ident)::+, few_lines: $($few_lines:ident)::+
+        $(, narrow: $narrow:expr)? $(,)?
+    ) => {
         pub(crate) static KERNEL: $crate::kernel::Kernel = {
-            use $crate::kernel::{self, Kernel, Tile};
-            use $crate::matrix::{Encoding, Operand};
+            use $crate::kernel::{self, FewLines, FewProduct, Kernel, Tile};
+            use $crate::matrix::{Encoding, Operand, Output};
             use $crate::output::{self, Finish, Region};
             use $crate::pack::{self, Groups};
             use $crate::planes::{self, Planes};
@@ -168,7 +196,7 @@ macro_rules! kernel {
             const WIDENED: bool = GROUPS.lhs_size() == 2;
 
             $(#[target_feature(enable = $feature)])*
-            fn pack_lhs(
+            fn pack_lhs<const WAY: usize>(
                 src: &Operand,
                 reading: &Reading,
                 first: usize,
@@ -176,11 +204,15 @@ macro_rules! kernel {
                 lines: &mut [u8],
                 sums: &mut [i32],
             ) {
-                pack::pack_lhs::<WIDENED>(src, reading, first, pitch, lines, sums)
+                // Closures have the features of the function around them.
+                let shuffle = pack::Turn {
+                    turn: |rows: [&_; _]| $($shuffle)::+::turn(rows),
+                    sum_bytes: |whole: &[_], last: &_, added| $($shuffle)::+::sum_bytes(whole, last, added),
+                };
+                pack::pack_lhs::<WIDENED, WAY>(src, reading, first, pitch, lines, sums, shuffle)
             }
             $(#[target_feature(enable = $feature)])*
-            fn pack_rhs(src: &Operand, reading: &Reading, first: usize, panels: &mut [u8], sums: &mut [i32]) {
-                // Closures have the features of the function around them.
+            fn pack_rhs<const WAY: usize>(src: &Operand, reading: &Reading, first: usize, panels: &mut [u8], sums: &mut [i32]) {
                 let shuffle = pack::Shuffle {
                     transpose: |lines: [&_; _], added, to: &mut [_], pitch| {
                         $($shuffle)::+::transpose(lines, added, to, pitch)
@@ -192,11 +224,11 @@ macro_rules! kernel {
                         $($shuffle)::+::add_sums(groups, encoding, sums)
                     },
                 };
-                pack::pack_rhs::<$width, { GROUPS.len() }>(src, reading, first, panels, sums, shuffle)
+                pack::pack_rhs::<$width, { GROUPS.len() }, WAY>(src, reading, first, panels, sums, shuffle)
             }
             $(#[target_feature(enable = $feature)])*
             fn sum_line(line: &[u8], encoding: Encoding) -> i32 {
-                pack::sum_line::<WIDENED>(line, encoding)
+                pack::sum_line::<WIDENED>(line, encoding, |whole: &[_], last: &_, added| $($shuffle)::+::sum_bytes(whole, last, added))
             }
             $(#[target_feature(enable = $feature)])*
             fn expand(planes: &Planes, from: &[u8], to: &mut [u8]) {
@@ -208,6 +240,10 @@ macro_rules! kernel {
                 $tile(tile, acc)
             }
             $(#[target_feature(enable = $feature)])*
+            fn multiply_few(product: &FewProduct, lines: std::ops::Range<usize>, sums: &mut [i32]) {
+                $($few_lines)::+::multiply(product, lines, sums)
+            }
+            $(#[target_feature(enable = $feature)])*
             fn add_segment(segment: &Segment, acc: &[i32], floats: &mut [i32]) {
                 segment::add::<$width>(segment, acc, floats)
             }
@@ -216,6 +252,11 @@ macro_rules! kernel {
                 // SAFETY: this function's own promise.
                 unsafe { output::finish::<$width>(finish, region, acc, room) }
             }
+            $(#[target_feature(enable = $feature)])*
+            unsafe fn write_sums(out: &Output<i32>, region: &Region, offsets: (i32, i32), acc: &[i32]) {
+                // SAFETY: this function's own promise.
+                unsafe { output::write_sums::<$width>(out, region, offsets, acc) }
+            }
             const { assert!($rows <= kernel::MAX_ROWS && $width <= kernel::MAX_WIDTH) }
             Kernel {
                 name: $name,
@@ -223,13 +264,27 @@ macro_rules! kernel {
                 groups: GROUPS,
                 rows: $rows,
                 width: $width,
-                pack_lhs,
-                pack_rhs,
+                pack_lhs: [
+                    pack_lhs::<{ pack::ALONG_DEPTH }>,
+                    pack_lhs::<{ pack::SHORT_RUNS }>,
+                    pack_lhs::<{ pack::LONG_RUNS }>,
+                ],
+                pack_rhs: [
+                    pack_rhs::<{ pack::ALONG_DEPTH }>,
+                    pack_rhs::<{ pack::SHORT_RUNS }>,
+                    pack_rhs::<{ pack::LONG_RUNS }>,
+                ],
                 sum_line,
                 expand,
                 tile: multiply,
+                few_lines: FewLines {
+                    multiply: multiply_few,
+                    depths: $($few_lines)::+::DEPTHS,
+                    lines: $($few_lines)::+::LINES,
+                },
                 add_segment,
                 finish,
+                write_sums,
                 narrow: [$($narrow)?].as_slice().first().copied(),
                 is_supported: || true $(&& cpu_has!($feature))*,
             }
@@ -239,7 +294,7 @@ macro_rules! kernel {
 
 /// Defines `tile`, which calls a module's own `multiply` for the number of its rows, of the vectors that its columns
 /// take, and for the sign of the LHS.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! tile_of_each_shape {
     (features: [$($feature:tt),*], lanes: $lanes:literal, rows: [$($rows:literal)*], vectors: [$($vectors:literal)*]) => {
         $(#[target_feature(enable = $feature)])*
@@ -317,6 +372,8 @@ macro_rules! vector_tile {
     };
 }
 
+#[macro_use]
+mod few_lines;
 #[cfg(target_arch = "x86_64")]
 #[macro_use]
 mod narrow;
@@ -324,20 +381,42 @@ mod narrow;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
+mod avx2_few;
+#[cfg(target_arch = "x86_64")]
 mod avx2_narrow;
 #[cfg(target_arch = "x86_64")]
 mod avx512bw;
+#[cfg(target_arch = "x86_64")]
+mod avx512bw_few;
 #[cfg(target_arch = "x86_64")]
 mod avx512bw_narrow;
 #[cfg(target_arch = "x86_64")]
 mod avx512vnni;
 #[cfg(target_arch = "x86_64")]
+mod avx512vnni_few;
+#[cfg(target_arch = "x86_64")]
 mod avxvnni;
+#[cfg(target_arch = "x86_64")]
+mod avxvnni_few;
+#[cfg(target_arch = "aarch64")]
+mod dotprod;
+#[cfg(target_arch = "aarch64")]
+mod i8mm;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+#[cfg(target_arch = "aarch64")]
+mod neon_narrow;
+#[cfg(target_arch = "aarch64")]
+mod neon_octets;
+#[cfg(target_arch = "aarch64")]
+mod neon_quads;
 mod scalar;
 #[cfg(target_arch = "x86_64")]
 mod shuffle_pairs;
 #[cfg(target_arch = "x86_64")]
 mod shuffle_quads;
+#[cfg(target_arch = "aarch64")]
+mod vector128;
 #[cfg(target_arch = "x86_64")]
 mod vector256;
 #[cfg(target_arch = "x86_64")]

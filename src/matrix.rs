@@ -207,11 +207,21 @@ impl<'a, T> Output<'a, T> {
     /// No other part of the same elements is alive.
     #[inline(always)]
     pub(crate) unsafe fn block(&self, rows: Range<usize>, cols: Range<usize>) -> impl Iterator<Item = &mut [T]> {
-        assert!(rows.end <= self.rows && cols.start <= cols.end && cols.end <= self.cols);
-        rows.map(move |row| {
-            // SAFETY: within a row, which is writable by the promise made to `from_raw`; disjoint by this function's.
-            unsafe { std::slice::from_raw_parts_mut(self.data.add(row * self.stride + cols.start), cols.len()) }
-        })
+        assert!(rows.end <= self.rows);
+        // SAFETY: this function's own promise.
+        rows.map(move |row| unsafe { self.row(row, cols.clone()) })
+    }
+
+    /// The elements `cols` of one row.
+    ///
+    /// # Safety
+    /// As for [`Output::block`].
+    #[inline(always)]
+    #[expect(clippy::mut_from_ref, reason = "by this function's promise nobody else has them")]
+    pub(crate) unsafe fn row(&self, row: usize, cols: Range<usize>) -> &mut [T] {
+        assert!(row < self.rows && cols.start <= cols.end && cols.end <= self.cols);
+        // SAFETY: within a row, which is writable by the promise made to `from_raw`; disjoint by this function's.
+        unsafe { std::slice::from_raw_parts_mut(self.data.add(row * self.stride + cols.start), cols.len()) }
     }
 
     /// Where the view's bytes lie.

@@ -3,7 +3,7 @@
 //! A pipeline starts with sums, 32-bit integers. A stage takes and gives integers or floats; floats lie in the
 //! accumulators by their bits. A tile passes through the stages one after the other, each a plain loop over its rows.
 
-use crate::matrix::{Offset, Runs};
+use crate::matrix::{Offset, Output, Runs};
 use std::ops::Range;
 
 mod compensation;
@@ -205,6 +205,14 @@ impl<'a> Finish<'a> {
         Self { stages, store }
     }
 
+    /// Where the sums go, if they are the result.
+    pub(crate) fn sums(&self) -> Option<&Output<'a, i32>> {
+        match (self.stages, &self.store) {
+            ([], Store::I32(out)) => Some(out),
+            _ => None,
+        }
+    }
+
     pub(crate) fn stages(&self) -> &'a [Stage<'a>] {
         self.stages
     }
@@ -230,6 +238,41 @@ pub(crate) struct Region<'a> {
     pub col_offsets: LineOffsets<'a>,
     /// If either operand was requantized.
     pub rescale: Option<&'a Rescale>,
+}
+
+impl Region<'_> {
+    /// The offsets of all rows and of all columns, if they are known to be the same.
+    #[inline(always)]
+    pub(crate) fn uniform(&self) -> Option<(i32, i32)> {
+        Some((self.row_offsets.uniform()?, self.col_offsets.uniform()?))
+    }
+
+    /// The sums of the panel's columns; 0 if nobody needs them.
+    #[inline(always)]
+    fn panel_sums<const W: usize>(&self) -> [i32; W] {
+        self.col_sums.first_chunk().copied().unwrap_or([0; W])
+    }
+
+    /// The sum of the region's row `i`, to each of whose numbers `a` is added.
+    #[inline(always)]
+    fn row_sum(&self, i: usize, a: i32) -> i32 {
+        let sum = self.row_sums.get(i).copied().unwrap_or(0);
+        sum.wrapping_add(a.wrapping_mul(self.depth as i32))
+    }
+
+    /// What uniform offsets add to the sums of row `i`.
+    #[inline(always)]
+    fn of_row(&self, i: usize, (a, b): (i32, i32)) -> i32 {
+        self.row_sum(i, a).wrapping_mul(b)
+    }
+
+    /// What they add to those of each column.
+    #[inline(always)]
+    fn of_cols<const W: usize>(&self, (a, _): (i32, i32)) -> [i32; W] {
+        let mut terms = self.panel_sums();
+        terms.iter_mut().for_each(|sum| *sum = i32::wrapping_mul(*sum, a));
+        terms
+    }
 }
 
 /// A tile on its way through the stages.
@@ -331,35 +374,56 @@ pub(crate) unsafe fn finish<const W: usize>(finish: &Finish, region: &Region, ac
 /// Turns Σ l·r into Σ (l + a)(r + b) = Σ l·r + b·(Σ l + depth·a) + a·Σ r.
 #[inline(always)]
 fn add_offsets<const W: usize>(region: &Region, acc: &mut [[i32; W]]) {
-    let uniform = (region.row_offsets.uniform(), region.col_offsets.uniform());
-    if uniform == (Some(0), Some(0)) {
-        return;
-    }
-    let mut col_sums = [0; W];
-    if let Some(sums) = region.col_sums.first_chunk() {
-        col_sums = *sums;
-    }
-    let rows = acc.iter_mut().zip(region.rows.clone()).enumerate();
-    let row_sum = |i: usize, a: i32| {
-        let sum = region.row_sums.get(i).copied().unwrap_or(0);
-        sum.wrapping_add(a.wrapping_mul(region.depth as i32))
-    };
-    if let (Some(a), Some(b)) = uniform {
-        let terms = col_sums.map(|sum| sum.wrapping_mul(a));
-        for (i, (acc, _)) in rows {
-            let term = row_sum(i, a).wrapping_mul(b);
-            acc.iter_mut().zip(&terms).for_each(|(x, t)| *x = x.wrapping_add(*t).wrapping_add(term));
+    if let Some(offsets) = region.uniform() {
+        if offsets == (0, 0) {
+            return;
+        }
+        let of_cols = region.of_cols::<W>(offsets);
+        for (i, acc) in acc.iter_mut().enumerate() {
+            let of_row = region.of_row(i, offsets);
+            acc.iter_mut().zip(&of_cols).for_each(|(x, of_col)| *x = x.wrapping_add(*of_col).wrapping_add(of_row));
         }
         return;
     }
+    let col_sums = region.panel_sums::<W>();
     let mut offsets = [0; W];
     offsets.iter_mut().zip(region.cols.clone()).for_each(|(b, col)| *b = region.col_offsets.of(col));
-    for (i, (acc, row)) in rows {
+    for (i, (acc, row)) in acc.iter_mut().zip(region.rows.clone()).enumerate() {
         let a = region.row_offsets.of(row);
-        let row_sum = row_sum(i, a);
+        let row_sum = region.row_sum(i, a);
         for ((x, b), sum) in acc.iter_mut().zip(&offsets).zip(&col_sums) {
             *x = x.wrapping_add(b.wrapping_mul(row_sum)).wrapping_add(sum.wrapping_mul(a));
         }
+    }
+}
+
+/// Writes sums as they are, uniform offsets added. Of a small product this is much of the work, so it is a function of its
+/// own, small enough for the registers.
+///
+/// # Safety
+/// As for [`FinishFn`].
+pub(crate) type WriteSumsFn = unsafe fn(out: &Output<i32>, region: &Region, offsets: (i32, i32), acc: &[i32]);
+
+/// # Safety
+/// Nobody else uses this part of the result.
+#[inline(always)]
+pub(crate) unsafe fn write_sums<const W: usize>(out: &Output<i32>, region: &Region, offsets: (i32, i32), acc: &[i32]) {
+    let of_cols = region.of_cols::<W>(offsets);
+    for (i, row) in region.rows.clone().enumerate() {
+        let of_row = region.of_row(i, offsets);
+        let mut sums = acc.as_chunks::<W>().0[i];
+        sums.iter_mut().zip(&of_cols).for_each(|(x, of_col)| *x = x.wrapping_add(*of_col).wrapping_add(of_row));
+        // SAFETY: this function's own promise.
+        let to = unsafe { out.row(row, region.cols.clone()) };
+        if let Some(whole) = to.first_chunk_mut() {
+            *whole = sums;
+            continue;
+        }
+        let whole = to.len() / 8 * 8;
+        for (to, sums) in to.as_chunks_mut::<8>().0.iter_mut().zip(sums.as_chunks().0) {
+            *to = *sums;
+        }
+        to[whole..].iter_mut().zip(&sums[whole..]).for_each(|(to, sum)| *to = *sum);
     }
 }
 

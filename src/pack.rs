@@ -1,6 +1,6 @@
 //! Copying operands into the order in which the kernels read them.
 //!
-//! The kernels sum the depth in *groups*, 4 or 2 numbers to an instruction.
+//! The kernels sum the depth in *groups*, 8, 4 or 2 numbers to an instruction.
 //!
 //! The RHS is packed into *panels*: `W` lines over the whole depth, cut into groups of `G` bytes; in Rust's words a
 //! `[[[u8; G]; W]]`. A kernel loads one group of many lines at once.
@@ -15,20 +15,12 @@ use crate::reading::Reading;
 
 mod lines;
 mod panels;
-#[cfg(not(target_arch = "x86_64"))]
-mod plain;
 pub(crate) mod portable;
 mod runs;
-#[cfg(target_arch = "x86_64")]
-mod sse2;
+mod short;
 mod sums;
 #[cfg(test)]
 mod tests;
-
-#[cfg(not(target_arch = "x86_64"))]
-use plain as native;
-#[cfg(target_arch = "x86_64")]
-use sse2 as native;
 
 pub(crate) use lines::pack_lhs;
 pub(crate) use panels::pack_rhs;
@@ -36,18 +28,24 @@ pub(crate) use sums::sum_line;
 
 /// What one instruction sums, and so how both sides are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(dead_code, reason = "each architecture's kernels have some of them")]
 pub(crate) enum Groups {
     /// Four products of an unsigned and a signed byte. The LHS keeps its encoding, the RHS takes the other one.
     Quads,
     /// Two products of 16-bit numbers: the LHS is stored in 16 bits, the RHS as signed bytes that the kernel widens.
     Pairs,
+    /// Four products of bytes that are both unsigned or both signed. The LHS keeps its encoding, the RHS takes the same.
+    LikeQuads,
+    /// Eight products of such bytes.
+    LikeOctets,
 }
 
 impl Groups {
     /// How many numbers of a line a group holds.
     pub(crate) const fn len(self) -> usize {
         match self {
-            Groups::Quads => 4,
+            Groups::LikeOctets => 8,
+            Groups::Quads | Groups::LikeQuads => 4,
             Groups::Pairs => 2,
         }
     }
@@ -60,9 +58,14 @@ impl Groups {
     /// How many bytes one number of the LHS takes.
     pub(crate) const fn lhs_size(self) -> usize {
         match self {
-            Groups::Quads => 1,
             Groups::Pairs => 2,
+            _ => 1,
         }
+    }
+
+    /// Whether both sides are stored as bytes.
+    pub(crate) const fn are_bytes(self) -> bool {
+        self.lhs_size() == 1
     }
 
     /// The encoding in which the RHS is packed.
@@ -70,12 +73,22 @@ impl Groups {
         match self {
             Groups::Quads => lhs.other(),
             Groups::Pairs => Encoding::S8,
+            Groups::LikeQuads | Groups::LikeOctets => lhs,
+        }
+    }
+
+    /// The encoding in which the LHS is read beside an RHS that is packed so. None if any will do.
+    pub(crate) fn lhs_encoding(self, rhs: Encoding) -> Option<Encoding> {
+        match self {
+            Groups::Quads => Some(rhs.other()),
+            Groups::Pairs => None,
+            Groups::LikeQuads | Groups::LikeOctets => Some(rhs),
         }
     }
 
     /// Whether the kernels read this LHS where it lies.
     pub(crate) fn read_in_place(self, lhs: &Operand, reading: &Reading) -> bool {
-        self == Groups::Quads && lhs.order == Order::DepthContiguous && reading.is_none()
+        self.are_bytes() && lhs.order == Order::DepthContiguous && reading.is_none()
     }
 }
 
@@ -96,16 +109,39 @@ pub(crate) fn groups<const W: usize, const G: usize>(panel: &[u8]) -> &[[[u8; G]
     panel.as_chunks().0.as_chunks().0
 }
 
+/// The ways to pack lines, each compiled on its own, so that none pays for the room of another.
+pub(crate) type Ways<F> = [F; 3];
+pub(crate) const ALONG_DEPTH: usize = 0;
+pub(crate) const SHORT_RUNS: usize = 1;
+pub(crate) const LONG_RUNS: usize = 2;
+
+/// The way to pack so many lines of an operand.
+pub(crate) fn way(src: &Operand, lines: usize) -> usize {
+    match src.order {
+        Order::DepthContiguous => ALONG_DEPTH,
+        Order::LineContiguous if lines <= runs::Short::LINES => SHORT_RUNS,
+        Order::LineContiguous => LONG_RUNS,
+    }
+}
+
 /// Depths that are packed at a time: of each line a whole cache line, so that none is fetched twice, however its stride
 /// makes lines compete for places in the caches.
 const DEPTHS: usize = 64;
 
-/// Lines that are transposed together, and bytes of each.
+/// Lines that are transposed together, and bytes of each. Bytes of a line are written and summed as many at a time.
 pub(crate) const LINES: usize = 8;
 pub(crate) const STRETCH: usize = 32;
 
-/// Lines that are interleaved together.
+/// Lines that are interleaved together, and depths that are transposed with them.
 pub(crate) const CHUNK: usize = 16;
+
+/// The inner loops of packing an LHS, which instruction sets have shuffles for.
+pub(crate) struct Turn<T, S> {
+    /// Transposes 16 × 16 bytes.
+    pub turn: T,
+    /// Sums the bytes of some stretches and of a last one after a number was added to each, modulo 256.
+    pub sum_bytes: S,
+}
 
 /// The inner loops of packing an RHS, in groups of `G` bytes, which instruction sets have shuffles for.
 pub(crate) struct Shuffle<T, I, S> {

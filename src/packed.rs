@@ -147,14 +147,17 @@ impl Packed {
         let Content::Packed { layout, stored, bound, range } = kind else {
             return portable::load(&label, checksum, content, kernel);
         };
-        let reader =
-            kernel.readers(label.line.bits).find(|reader| Layout::of(reader, layout.form, label.line) == Some(layout));
-        let foreign = Foreign::Layout { theirs: layout, line: label.line, kernel: kernel.name };
-        let kernel = reader.ok_or(Error::PackedLayout { why: foreign })?;
         let has_spans = label.spans && (layout.form != Form::Panels || !label.line.is_plain());
-        if layout.form != label.purpose.form() || stored != label.stored(kernel) || has_spans {
+        if layout.form != label.purpose.form() || has_spans {
             return Err(damaged("the header makes no sense"));
         }
+        let is_reader = |reader: &&'static Kernel| {
+            Layout::of(reader, layout.form, label.line) == Some(layout) && label.stored(reader) == stored
+        };
+        let reader = kernel.readers(label.line.bits).find(is_reader);
+        let (line, encodings) = (label.line, [label.purpose.other, stored]);
+        let foreign = Foreign::Layout { theirs: layout, line, encodings, kernel: kernel.name };
+        let kernel = reader.ok_or(Error::PackedLayout { why: foreign })?;
         let sections = Sections::new(&layout, &label);
         let sections = sections.filter(|sections| sections.end() == header::LEN + content.len());
         let sections = sections.ok_or(damaged("they are fewer or more than the header says"))?;
@@ -259,7 +262,7 @@ impl Packed {
 
     /// Whether `kernel` reads it as it lies, or widened.
     pub(crate) fn is_for(&self, kernel: &Kernel) -> bool {
-        Layout::of(kernel, self.layout.form, self.label.line) == Some(self.layout)
+        std::ptr::eq(kernel, self.kernel) || Layout::of(kernel, self.layout.form, self.label.line) == Some(self.layout)
     }
 
     /// All lines with their sums, for kernels that [`Packed::is_for`] admits.

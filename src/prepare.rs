@@ -2,6 +2,7 @@
 
 use crate::kernel::Kernel;
 use crate::matrix::{Encoding, Operand};
+use crate::pack;
 use crate::planes::Planes;
 use crate::reading::Reading;
 use crate::segment::Segment;
@@ -35,6 +36,13 @@ impl Kernel {
         self.rows * self.width
     }
 
+    /// How many tiles are finished together: more than one, where they are small, because each call costs as much as many
+    /// results.
+    pub(crate) fn finished_together(&self) -> usize {
+        const RESULTS: usize = 512;
+        (RESULTS / self.tile_len()).max(1)
+    }
+
     /// A depth in whole groups.
     pub(crate) fn pad(&self, depth: usize) -> usize {
         self.groups.pad(depth)
@@ -65,14 +73,27 @@ impl Kernel {
         sums: &mut [i32],
     ) {
         let pitch = self.pitch(src.depth);
+        self.pack_lines_apart(src, reading, lines, pitch, bytes, sums);
+    }
+
+    /// As [`Kernel::pack_lines`], so many bytes apart.
+    pub(crate) fn pack_lines_apart(
+        &self,
+        src: &Operand,
+        reading: &Reading,
+        lines: Range<usize>,
+        pitch: usize,
+        bytes: &mut [u8],
+        sums: &mut [i32],
+    ) {
+        let pack = self.pack_lhs[pack::way(src, lines.len())];
         // SAFETY: whoever has a kernel has a CPU that runs it.
-        unsafe { (self.pack_lhs)(src, reading, lines.start, pitch, &mut bytes[..lines.len() * pitch], sums) }
+        unsafe { pack(src, reading, lines.start, pitch, &mut bytes[..lines.len() * pitch], sums) }
     }
 
     /// Packs an LHS of one line, and zeros after it.
     pub(crate) fn pack_line(&self, src: &Operand, reading: &Reading, bytes: &mut [u8]) {
-        // SAFETY: whoever has a kernel has a CPU that runs it.
-        unsafe { (self.pack_lhs)(src, reading, 0, bytes.len(), bytes, &mut []) }
+        self.pack_lines_apart(src, reading, 0..1, bytes.len(), bytes, &mut []);
     }
 
     /// The sum of a line of an LHS that the kernels read as `encoding`.
@@ -90,9 +111,11 @@ impl Kernel {
         bytes: &mut [u8],
         sums: &mut [i32],
     ) {
-        let bytes = &mut bytes[..self.room_for_panels(lines.len(), src.depth).bytes];
+        let room = self.room_for_panels(lines.len(), src.depth);
+        let pack = self.pack_rhs[pack::way(src, room.sums)];
+        let bytes = &mut bytes[..room.bytes];
         // SAFETY: whoever has a kernel has a CPU that runs it.
-        unsafe { (self.pack_rhs)(src, reading, lines.start, bytes, sums) }
+        unsafe { pack(src, reading, lines.start, bytes, sums) }
     }
 
     /// Widens numbers that are stored in planes, as many as `to` has bytes.

@@ -16,7 +16,7 @@ mod sides;
 mod space;
 
 pub use factor::Factor;
-pub(crate) use sides::Sides;
+pub(crate) use sides::{Sides, lhs_encoding};
 pub(crate) use space::Space;
 
 /// One side of a product, as a kernel is to read it.
@@ -342,6 +342,19 @@ impl<'s> Lines<'s> {
         match self {
             Lines::InPlace { operand, depth } => &operand.run(line)[depth.clone()],
             Lines::Packed { bytes, first, pitch, stretch } => &bytes[(line - first) * pitch..][stretch.clone()],
+        }
+    }
+
+    /// As many lines as `to` has, from one on.
+    #[inline]
+    pub(crate) fn get_all(&self, line: usize, to: &mut [&'s [u8]]) {
+        match self {
+            Lines::InPlace { .. } => to.iter_mut().enumerate().for_each(|(i, to)| *to = self.get(line + i)),
+            Lines::Packed { bytes, first, pitch, stretch } => {
+                // Without depth a line of segments takes no bytes.
+                let lines = bytes[(line - first) * pitch..].chunks_exact((*pitch).max(1));
+                to.iter_mut().zip(lines).for_each(|(to, line)| *to = &line[stretch.clone()]);
+            }
         }
     }
 }

@@ -852,7 +852,8 @@ extern "C" {
 const char *qgemm_version(void);
 
 /**
- * The kernel that multiplies: "avx512vnni", "avxvnni", "avx512bw", "avx2" or "scalar", a static string.
+ * The kernel that multiplies: "avx512vnni", "avxvnni", "avx512bw", "avx2", on Arm "i8mm", "dotprod", "neon", or "scalar",
+ * a static string.
  *
  * It is the best that this processor runs, or the one that the environment variable QGEMM_ISA names, read once. All
  * kernels give the same bytes. NULL if QGEMM_ISA names none that this processor runs: then qgemm_last_error() says so,

@@ -110,13 +110,15 @@ pub unsafe extern "C" fn qgemm_gemm(
         // SAFETY: this function's own promise, for all that follows.
         unsafe {
             let (options, depths) = GemmOptions::read(options)?;
-            let call = Call::read(lhs, rhs, result)?.requantized(depths)?;
-            let stages = Stages::read(stages, stage_count, &call.frame, call.sums())?;
-            let store = call.store(stages.gives)?;
-            call.check_overlap(&store, &stages.stages)?;
+            let mut call = Call::read(lhs, rhs, result)?;
+            call.requantize(depths)?;
+            let mut pipeline = Stages::new(call.sums());
+            pipeline.read(stages, stage_count, &call.frame)?;
+            let store = call.store(pipeline.gives)?;
+            call.check_overlap(&store, &pipeline.stages)?;
             let [lhs, rhs] = call.sides();
             if options.flags & QGEMM_CHECK_OVERFLOW != 0 && call.has_results() {
-                let bound = lhs.bound(&rhs);
+                let bound = lhs.bound(rhs);
                 if bound > i32::MAX as u128 {
                     return Err(Error::Overflow { bound }.into());
                 }
@@ -124,14 +126,14 @@ pub unsafe extern "C" fn qgemm_gemm(
             if options.flags & QGEMM_CHECK_RANGE != 0 {
                 call.check_ranges()?;
             }
-            let finish = Finish::new(&stages.stages, store);
+            let finish = Finish::new(&pipeline.stages, store);
             let context = CallContext::new(context)?;
             let workspace = options.workspace()?;
             if let Some(workspace) = &workspace {
                 call.check_apart(&bytes_of(workspace), &finish)?;
             }
-            verbose::told(call.words(stages.names()), &context, || {
-                crate::gemm::gemm_in(&context, &lhs, &rhs, &finish, workspace)
+            verbose::told(call.words(pipeline.names()), &context, || {
+                crate::gemm::gemm_in(&context, lhs, rhs, &finish, workspace)
             })?;
             Ok(())
         }
@@ -191,9 +193,10 @@ pub unsafe extern "C" fn qgemm_gemm_workspace_size_with(
         // SAFETY: this function's own promise, for all that follows.
         unsafe {
             let (_, depths) = GemmOptions::read(options)?;
-            let call = Call::read(lhs, rhs, result)?.requantized(depths)?;
+            let mut call = Call::read(lhs, rhs, result)?;
+            call.requantize(depths)?;
             let [lhs, rhs] = call.sides();
-            *size = crate::gemm::workspace_len(&*CallContext::new(context)?, &lhs, &rhs)?;
+            *size = crate::gemm::workspace_len(&*CallContext::new(context)?, lhs, rhs)?;
             Ok(())
         }
     })
@@ -244,6 +247,11 @@ impl GemmOptions {
     }
 }
 
+/// Two sizes have to be the same.
+fn agree(argument: &'static str, value: usize, other: &'static str, expected: usize) -> Result<(), Error> {
+    if value == expected { Ok(()) } else { Err(Error::Mismatch { argument, value, other, expected }) }
+}
+
 /// The matrices of a call, whose shapes agree.
 struct Call<'a> {
     lhs: Factor<'a>,
@@ -265,15 +273,9 @@ impl<'a> Call<'a> {
             )
         };
         let (rows, cols) = result.shape().within("result")?;
-        for (argument, value, other, expected) in [
-            ("rhs->rows", rhs.depth(), "lhs->cols", lhs.depth()),
-            ("result->rows", rows, "lhs->rows", lhs.lines()),
-            ("result->cols", cols, "rhs->cols", rhs.lines()),
-        ] {
-            if value != expected {
-                return Err(Error::Mismatch { argument, value, other, expected }.into());
-            }
-        }
+        agree("rhs->rows", rhs.depth(), "lhs->cols", lhs.depth())?;
+        agree("result->rows", rows, "lhs->rows", lhs.lines())?;
+        agree("result->cols", cols, "rhs->cols", rhs.lines())?;
         if lhs.segment().is_some() && rhs.segment().is_some() {
             return Err(Error::ScaledTwice { other: "the other side may not" }.into());
         }
@@ -289,14 +291,14 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// With fewer bits of the elements, if any depths are given: of the caller's sides, whichever way it is computed.
-    fn requantized(self, depths: Option<BitDepths>) -> Result<Self, Error> {
-        let Some(depths) = depths else { return Ok(self) };
+    /// Takes fewer bits of the elements, if any depths are given: of the caller's sides, whichever way it is computed.
+    fn requantize(&mut self, depths: Option<BitDepths>) -> Result<(), Error> {
+        let Some(depths) = depths else { return Ok(()) };
         if self.sums() == Gives::Floats {
             return Err(Error::ScaledTwice { other: "options->bit_depth may not be given" });
         }
-        let [lhs, rhs] = depths.apply(self.lhs, self.rhs);
-        Ok(Self { lhs, rhs, ..self })
+        [self.lhs, self.rhs] = depths.apply(self.lhs, self.rhs);
+        Ok(())
     }
 
     /// No element may be outside of the range that was promised.
@@ -317,10 +319,10 @@ impl<'a> Call<'a> {
 
     /// The sides of the row-major result that is computed. A column-major one is the row-major transpose, and
     /// (A B)ᵀ = Bᵀ Aᵀ: as lines × depth the operands stay what they are and change sides.
-    fn sides(&self) -> [Factor<'a>; 2] {
+    fn sides(&self) -> [&Factor<'a>; 2] {
         match self.frame.major {
-            Major::Row => [self.lhs, self.rhs],
-            Major::Col => [self.rhs, self.lhs],
+            Major::Row => [&self.lhs, &self.rhs],
+            Major::Col => [&self.rhs, &self.lhs],
         }
     }
 

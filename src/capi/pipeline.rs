@@ -29,27 +29,26 @@ pub(super) enum Gives {
 }
 
 impl<'a> Stages<'a> {
-    /// Stages whose first takes what `sums` says.
+    /// None yet; the first takes what `sums` says.
+    pub(super) fn new(sums: Gives) -> Self {
+        Self { stages: SmallVec::new(), gives: sums }
+    }
+
+    /// Reads `count` stages.
     ///
     /// # Safety
     /// `stages` has `count` stages, and what they point at has the sizes that they say, unchanged for `'a`.
-    pub(super) unsafe fn read(
-        stages: *const RawStage,
-        count: usize,
-        frame: &Frame,
-        sums: Gives,
-    ) -> Result<Self, Failure> {
+    pub(super) unsafe fn read(&mut self, stages: *const RawStage, count: usize, frame: &Frame) -> Result<(), Failure> {
         if count > 0 {
             check_pointer("stages", stages)?;
         }
         // SAFETY: this function's own promise.
         let raw = unsafe { crate::matrix::slice(stages, count) }.ok_or(Error::TooLarge { argument: "stages" })?;
-        let mut pipeline = Self { stages: SmallVec::new(), gives: sums };
         for (i, raw) in raw.iter().enumerate() {
             // SAFETY: this function's own promise.
-            unsafe { pipeline.push(raw, frame) }.map_err(|error| Failure { error, place: Place::Stage(i) })?;
+            unsafe { self.push(raw, frame) }.map_err(|error| Failure { error, place: Place::Stage(i) })?;
         }
-        Ok(pipeline)
+        Ok(())
     }
 
     /// What QGEMM_VERBOSE calls them.

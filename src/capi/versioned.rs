@@ -49,6 +49,20 @@ pub(super) unsafe fn read<T: Versioned>(argument: &'static str, from: *const T) 
     if !(T::FIRST_SIZE..=MOST).contains(&size) || !size.is_multiple_of(align_of::<T>()) {
         return Err(Error::StructSize { argument, value: size, least: T::FIRST_SIZE });
     }
+    if size == size_of::<T>() {
+        // SAFETY: so many bytes can be read, and make a valid value.
+        return Ok(unsafe { from.read() });
+    }
+    // SAFETY: this function's own promise.
+    unsafe { read_other(argument, from, size) }
+}
+
+/// As [`read`], of a struct of another version, which has `size` bytes.
+///
+/// # Safety
+/// So many bytes can be read.
+#[cold]
+unsafe fn read_other<T: Versioned>(argument: &'static str, from: *const T, size: usize) -> Result<T, Error> {
     let bytes = from.cast::<u8>();
     let known = size.min(size_of::<T>());
     // SAFETY: `size` bytes can be read, of which this is the part from `known` on.

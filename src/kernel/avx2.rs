@@ -1,11 +1,11 @@
 //! AVX2: numbers of 16 bits, multiplied in pairs, because `vpmaddubsw` on bytes would saturate.
 
 use super::vector256::{Vector, spread, store, zero};
-use super::{avx2_narrow, shuffle_pairs};
+use super::{avx2_few, avx2_narrow, shuffle_pairs};
 use std::arch::x86_64::*;
 
 kernel! {
-    name: "avx2", features: ["avx2"], groups: Pairs, rows: 6, width: 16, tile: tile, shuffle: shuffle_pairs,
+    name: "avx2", features: ["avx2"], groups: Pairs, rows: 6, width: 16, tile: tile, shuffle: shuffle_pairs, few_lines: avx2_few,
     narrow: &avx2_narrow::KERNEL,
 }
 
@@ -25,6 +25,6 @@ fn load(bytes: &[u8; 16]) -> Vector {
 /// The encoding of the LHS was dissolved when it was widened.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn dot<const SIGNED: bool>(c: Vector, a: Vector, b: Vector) -> Vector {
+pub(super) fn dot<const SIGNED: bool>(c: Vector, a: Vector, b: Vector) -> Vector {
     _mm256_add_epi32(c, _mm256_madd_epi16(a, b))
 }

@@ -1,12 +1,12 @@
 //! AVX-512BW without VNNI: as AVX2, on 512 bits.
 
 use super::vector512::{Vector, spread, store, zero};
-use super::{avx512bw_narrow, shuffle_pairs};
+use super::{avx512bw_few, avx512bw_narrow, shuffle_pairs};
 use std::arch::x86_64::*;
 
 kernel! {
     name: "avx512bw", features: ["avx512f", "avx512bw", "avx512vl"],
-    groups: Pairs, rows: 6, width: 64, tile: tile, shuffle: shuffle_pairs, narrow: &avx512bw_narrow::KERNEL,
+    groups: Pairs, rows: 6, width: 64, tile: tile, shuffle: shuffle_pairs, few_lines: avx512bw_few, narrow: &avx512bw_narrow::KERNEL,
 }
 
 // 6 × 64 accumulators: 24 registers, 4 for the panel, 1 for a line.
@@ -25,6 +25,6 @@ fn load(bytes: &[u8; 32]) -> Vector {
 /// The encoding of the LHS was dissolved when it was widened.
 #[inline]
 #[target_feature(enable = "avx512bw")]
-fn dot<const SIGNED: bool>(c: Vector, a: Vector, b: Vector) -> Vector {
+pub(super) fn dot<const SIGNED: bool>(c: Vector, a: Vector, b: Vector) -> Vector {
     _mm512_add_epi32(c, _mm512_madd_epi16(a, b))
 }

@@ -1,7 +1,7 @@
 //! AVX-512BW without VNNI, for small numbers: as AVX2, on 512 bits.
 
 use super::shuffle_quads;
-use super::vector512::{Vector, spread, store, zero};
+use super::vector512::{Vector, load, spread, store, zero};
 use std::arch::x86_64::*;
 
 kernel! {
@@ -13,13 +13,6 @@ kernel! {
 narrow_tile! {
     features: ["avx512f", "avx512bw", "avx512vl"], lanes: 16,
     rows: [1 2 3 4 5 6], vectors: [1 2 3 4] of 64,
-}
-
-#[inline]
-#[target_feature(enable = "avx512bw")]
-fn load(bytes: &[u8; 64]) -> Vector {
-    // SAFETY: the reference covers the 64 bytes read.
-    unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
 }
 
 /// `vpmaddubsw` takes the unsigned bytes first.

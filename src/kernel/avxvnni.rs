@@ -1,10 +1,13 @@
 //! AVX-VNNI: `vpdpbusd` in its VEX form, on 256 bits, for processors without AVX-512.
 
-use super::shuffle_quads;
 use super::vector256::{Vector, spread, store, zero};
+use super::{avxvnni_few, shuffle_quads};
 use std::arch::x86_64::*;
 
-kernel! { name: "avxvnni", features: ["avx2", "avxvnni"], groups: Quads, rows: 6, width: 16, tile: tile, shuffle: shuffle_quads }
+kernel! {
+    name: "avxvnni", features: ["avx2", "avxvnni"], groups: Quads, rows: 6, width: 16, tile: tile,
+    shuffle: shuffle_quads, few_lines: avxvnni_few,
+}
 
 // 6 × 16 accumulators: 12 registers, 2 for the panel, 1 for a line.
 vector_tile! {
@@ -22,6 +25,6 @@ fn load(bytes: &[u8; 32]) -> Vector {
 /// `vpdpbusd` takes the unsigned bytes first.
 #[inline]
 #[target_feature(enable = "avx2", enable = "avxvnni")]
-fn dot<const SIGNED: bool>(c: Vector, a: Vector, b: Vector) -> Vector {
+pub(super) fn dot<const SIGNED: bool>(c: Vector, a: Vector, b: Vector) -> Vector {
     if SIGNED { _mm256_dpbusd_avx_epi32(c, b, a) } else { _mm256_dpbusd_avx_epi32(c, a, b) }
 }

@@ -177,6 +177,3 @@ macro_rules! narrow_tile {
         }
     };
 }
-
-#[cfg(test)]
-mod tests;

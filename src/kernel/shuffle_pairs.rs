@@ -1,6 +1,7 @@
 //! Packing groups of two bytes, with vectors.
 
 use super::vector256::{add_neighbours, load, store as store_sums, transposed, zero};
+pub(super) use super::vector256::{sum_bytes, turn};
 use crate::matrix::Encoding;
 use crate::pack::{CHUNK, LINES, STRETCH};
 use std::arch::x86_64::*;

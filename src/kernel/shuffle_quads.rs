@@ -2,6 +2,7 @@
 
 use super::shuffle_pairs::{load_half, store as store_half};
 use super::vector256::{Vector, add_neighbours, load, store as store_sums, transposed, zero};
+pub(super) use super::vector256::{sum_bytes, turn};
 use crate::matrix::Encoding;
 use crate::pack::{CHUNK, LINES, STRETCH};
 use std::arch::x86_64::*;

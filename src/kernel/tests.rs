@@ -1,6 +1,7 @@
 //! Every kernel against the definition, over shapes, orders, encodings, strides and offsets.
 
 use super::*;
+use crate::gemm::gemm_by;
 use crate::matrix::{Offset, Operand, Order, Output};
 use crate::output::{Cast, Finish, QuantizeDown, Stage, Store, Values};
 use crate::packed::tests::confine;
@@ -8,6 +9,8 @@ use crate::packed::{Bits, Packed, Packing, Purpose, ResultOrder, Side};
 use crate::{Context, Factor, gemm, reference};
 use proptest::prelude::*;
 use std::sync::LazyLock;
+
+mod narrow;
 
 /// Kernels of awkward shapes, which put the edges of the other modules to the test on any CPU.
 mod odd {
@@ -23,23 +26,36 @@ mod odd {
     pub(super) mod quads_2x7 {
         kernel! {
             name: "odd-quads-2x7", features: [], groups: Quads, rows: 2, width: 7,
-            tile: super::quads::<7>, shuffle: crate::pack::portable,
+            tile: super::bytes::<7, 4, false>, shuffle: crate::pack::portable,
         }
     }
     pub(super) mod quads_5x24 {
         kernel! {
             name: "odd-quads-5x24", features: [], groups: Quads, rows: 5, width: 24,
-            tile: super::quads::<24>, shuffle: crate::pack::portable,
+            tile: super::bytes::<24, 4, false>, shuffle: crate::pack::portable,
+        }
+    }
+
+    pub(super) mod like_quads_3x9 {
+        kernel! {
+            name: "odd-like-quads-3x9", features: [], groups: LikeQuads, rows: 3, width: 9,
+            tile: super::bytes::<9, 4, true>, shuffle: crate::pack::portable,
+        }
+    }
+    pub(super) mod like_octets_5x12 {
+        kernel! {
+            name: "odd-like-octets-5x12", features: [], groups: LikeOctets, rows: 5, width: 12,
+            tile: super::bytes::<12, 8, true>, shuffle: crate::pack::portable,
         }
     }
 
     /// What the dot-product instructions do, one number at a time.
-    fn quads<const W: usize>(tile: &Tile, acc: &mut [i32]) {
-        let rhs_encoding = crate::pack::Groups::Quads.rhs_encoding(tile.lhs_encoding);
+    fn bytes<const W: usize, const G: usize, const LIKE: bool>(tile: &Tile, acc: &mut [i32]) {
+        let rhs_encoding = if LIKE { tile.lhs_encoding } else { tile.lhs_encoding.other() };
         assert!(tile.cols <= W && !tile.lhs.is_empty());
         for (acc, line) in acc.as_chunks_mut::<W>().0.iter_mut().zip(tile.lhs) {
             for (w, acc) in acc.iter_mut().enumerate() {
-                let numbers = groups::<W, 4>(tile.rhs).iter().flat_map(|group| group[w]);
+                let numbers = groups::<W, G>(tile.rhs).iter().flat_map(|group| group[w]);
                 let sum: i32 =
                     numbers.zip(*line).map(|(b, &a)| tile.lhs_encoding.decode(a) * rhs_encoding.decode(b)).sum();
                 *acc = if tile.fresh { sum } else { acc.wrapping_add(sum) };
@@ -48,8 +64,13 @@ mod odd {
     }
 }
 
-pub(crate) static ODD_KERNELS: [&Kernel; 3] =
-    [&odd::pairs_3x5::KERNEL, &odd::quads_2x7::KERNEL, &odd::quads_5x24::KERNEL];
+pub(crate) static ODD_KERNELS: [&Kernel; 5] = [
+    &odd::pairs_3x5::KERNEL,
+    &odd::quads_2x7::KERNEL,
+    &odd::quads_5x24::KERNEL,
+    &odd::like_quads_3x9::KERNEL,
+    &odd::like_octets_5x12::KERNEL,
+];
 
 /// The narrow kernels that this CPU runs.
 pub(crate) fn narrow() -> impl Iterator<Item = &'static Kernel> {
@@ -154,12 +175,23 @@ fn product<T: Copy + PartialEq + std::fmt::Debug>(
 ) -> Vec<T> {
     let (rows, cols, _) = case.shape;
     let stride = cols + case.gap;
-    let mut c = vec![canary; rows * stride];
-    let store = store(Output::new(&mut c, (rows, cols), stride));
-    gemm(context, factors.0, factors.1, &Finish::new(stages, store)).unwrap();
-    let gaps = c.chunks(stride).flat_map(|row| &row[cols..]);
-    assert!(gaps.copied().all(|x| x == canary), "{}: wrote between rows", context.kernel.name);
-    c.chunks(stride).flat_map(|row| &row[..cols]).copied().collect()
+    let by = |compute: &dyn Fn(&Finish) -> bool| {
+        let mut c = vec![canary; rows * stride];
+        let store = store(Output::new(&mut c, (rows, cols), stride));
+        if !compute(&Finish::new(stages, store)) {
+            return None;
+        }
+        let gaps = c.chunks(stride).flat_map(|row| &row[cols..]);
+        assert!(gaps.copied().all(|x| x == canary), "{}: wrote between rows", context.kernel.name);
+        Some(c.chunks(stride).flat_map(|row| &row[..cols]).copied().collect::<Vec<T>>())
+    };
+    let result = by(&|finish| gemm(context, factors.0, factors.1, finish).is_ok()).expect("a product");
+    for way in 0..3 {
+        if let Some(same) = by(&|finish| gemm_by(way, context, factors.0, factors.1, finish)) {
+            assert_eq!(same, result, "{}: way {way} of {case:?}", context.kernel.name);
+        }
+    }
+    result
 }
 
 #[expect(clippy::redundant_closure, reason = "a variant's own name is not general enough over lifetimes")]

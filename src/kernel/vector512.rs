@@ -27,3 +27,26 @@ pub(super) fn store(to: &mut [i32; 16], value: Vector, fresh: bool) {
         _mm512_storeu_si512(to, value);
     }
 }
+
+/// Sums that were stored.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn resume(from: &[i32; 16]) -> Vector {
+    // SAFETY: the reference covers the 64 bytes read.
+    unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
+}
+
+/// The sum of all lanes.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn total(value: Vector) -> i32 {
+    _mm512_reduce_add_epi32(value)
+}
+
+/// Bytes as they are.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn load(bytes: &[u8; 64]) -> Vector {
+    // SAFETY: the reference covers the 64 bytes read.
+    unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
+}

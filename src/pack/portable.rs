@@ -29,3 +29,26 @@ pub(crate) fn add_sums<const W: usize, const G: usize>(groups: &[[u8; G]], encod
         }
     }
 }
+
+#[inline(always)]
+pub(crate) fn turn(rows: [&[u8; CHUNK]; CHUNK]) -> [[u8; CHUNK]; CHUNK] {
+    let mut turned = [[0; CHUNK]; CHUNK];
+    for (i, row) in rows.iter().enumerate() {
+        for (turned, &byte) in turned.iter_mut().zip(*row) {
+            turned[i] = byte;
+        }
+    }
+    turned
+}
+
+/// The sum of the bytes of some stretches and of a last one after `added` was added to each, modulo 256.
+#[inline(always)]
+pub(crate) fn sum_bytes(whole: &[[u8; STRETCH]], last: &[u8; STRETCH], added: u8) -> u32 {
+    let mut sum = 0u32;
+    for stretch in whole.iter().chain([last]) {
+        for &b in stretch {
+            sum = sum.wrapping_add(b.wrapping_add(added).into());
+        }
+    }
+    sum
+}

@@ -1,4 +1,3 @@
-use super::native::{stream, sum, transposed};
 use crate::kernel::Kernel;
 use crate::kernel::tests::{ODD_KERNELS, noise};
 use crate::matrix::{Encoding, Operand, Order};
@@ -52,49 +51,36 @@ proptest! {
             }
         }
     }
-
-    #[test]
-    fn bytes_are_summed_and_streamed_from_anywhere(seed in any::<u64>(), len in 0usize..100, at in 0usize..20, added in any::<u8>()) {
-        let bytes = noise(seed, false, len);
-        prop_assert_eq!(sum(&bytes, added), bytes.iter().map(|b| u32::from(b.wrapping_add(added))).sum::<u32>());
-        let mut to = vec![0xaa; at + len + 1];
-        stream(&bytes, &mut to[at..at + len]);
-        super::native::fence();
-        prop_assert!(to[at..at + len] == bytes && to[at + len] == 0xaa);
-    }
 }
 
+/// What is packed at once is as what is packed in parts, however much of it there is.
 #[test]
-fn a_block_is_transposed() {
-    let mut rows = [[0; 16]; 16];
-    rows.as_flattened_mut().iter_mut().zip(0..=255).for_each(|(byte, i)| *byte = i);
-    let turned = transposed(&rows);
-    for (i, row) in turned.iter().enumerate() {
-        for (j, byte) in row.iter().enumerate() {
-            assert_eq!(*byte, rows[j][i]);
-        }
-    }
-}
-
-/// Panels that no cache would hold are written past the caches.
-#[test]
-fn large_panels_are_as_small_ones() {
-    let (lines, depth) = (2056, 4100);
+fn large_operands_are_packed_as_small_ones() {
+    let (lines, depth) = (1100, 300);
     let data = noise(5, false, lines * depth);
-    let kernel = Kernel::available().next().expect("a kernel");
-    for order in [Order::DepthContiguous, Order::LineContiguous] {
-        let stride = if order == Order::DepthContiguous { depth } else { lines };
-        let src = Operand::new(&data, (lines, depth), stride, order, Encoding::U8);
-        let reading = Reading::plain(Encoding::U8, Encoding::S8);
-        let room = kernel.room_for_panels(lines, depth);
-        let (mut all, mut sums) = (vec![0xaa; room.bytes], vec![7; room.sums]);
-        kernel.pack_panels(&src, &reading, 0..lines, &mut all, &mut sums);
-        let panel = kernel.room_for_panels(1, depth);
-        for (i, (all, sums)) in all.chunks_exact(panel.bytes).zip(sums.chunks_exact(panel.sums)).enumerate() {
-            let (mut one, mut own) = (vec![0; panel.bytes], vec![0; panel.sums]);
-            let first = i * kernel.width;
-            kernel.pack_panels(&src, &reading, first..lines.min(first + kernel.width), &mut one, &mut own);
-            assert!(one == all && own == sums, "{order:?}, panel {i}");
+    for kernel in Kernel::available().chain(ODD_KERNELS) {
+        for order in [Order::DepthContiguous, Order::LineContiguous] {
+            let stride = if order == Order::DepthContiguous { depth } else { lines };
+            let src = Operand::new(&data, (lines, depth), stride, order, Encoding::U8);
+            let reading = Reading::plain(Encoding::U8, Encoding::S8);
+            let room = kernel.room_for_panels(lines, depth);
+            let (mut all, mut sums) = (vec![0xaa; room.bytes], vec![7; room.sums]);
+            kernel.pack_panels(&src, &reading, 0..lines, &mut all, &mut sums);
+            let panel = kernel.room_for_panels(1, depth);
+            for (i, (all, sums)) in all.chunks_exact(panel.bytes).zip(sums.chunks_exact(panel.sums)).enumerate() {
+                let (mut one, mut own) = (vec![0; panel.bytes], vec![0; panel.sums]);
+                let first = i * kernel.width;
+                kernel.pack_panels(&src, &reading, first..lines.min(first + kernel.width), &mut one, &mut own);
+                assert!(one == all && own == sums, "{}, {order:?}, panel {i}", kernel.name);
+            }
+            let pitch = kernel.pitch(depth);
+            let (mut all, mut sums) = (vec![0xaa; lines * pitch], vec![7; lines]);
+            kernel.pack_lines(&src, &reading, 0..lines, &mut all, &mut sums);
+            for (i, (all, sum)) in all.chunks_exact(pitch).zip(sums).enumerate() {
+                let (mut one, mut own) = (vec![0; pitch], [0]);
+                kernel.pack_lines(&src, &reading, i..i + 1, &mut one, &mut own);
+                assert!(one == all && own == [sum], "{}, {order:?}, line {i}", kernel.name);
+            }
         }
     }
 }

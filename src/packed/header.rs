@@ -39,15 +39,15 @@
 //! 4. the zero points of the segments, as i32, in the order of the sums, if they have any;
 //! 5. the spans, a byte for each 64 depths of each panel, if there are any: how many groups of numbers, 1, 2, 4, 8 or 16, sums
 //!    of 16 bits hold, whatever bytes of the other operand's type they are multiplied by; 0 if not even one;
-//! 6. the lines. As lines: the numbers of each in order, bytes for groups of 4, i16 for groups of 2, then zeros. As panels:
+//! 6. the lines. As lines: the numbers of each in order, i16 for groups of 2, else bytes, then zeros. As panels:
 //!    for each panel, for each group of depths, for each line of the panel, the bytes of the group. What is not there is 0.
 //!    In panels with segments, each segment is filled up to a multiple of 8 depths.
 //!
 //! Numbers of fewer than 8 bits lie in planes of bits (see planes.rs), as lines 512 numbers together, in panels 64 depths of
 //! a segment, or what is left of it, filled up to a multiple of 8. The code of the least number is 0, and as stored it is
 //! the number 0; but -64 if numbers have 7 bits and are stored as s8. What is not there is in panels the number 0, in lines
-//! the code 0. To numbers of 8 bits something is added before they are stored. In panels with groups of 4 that are stored as
-//! s8 it is minus the zero point that the declared offset (if it is one for all, else 0) tells, but so much more or less that
+//! the code 0. To numbers of 8 bits something is added before they are stored. In panels with groups of 4 or 8 that are stored
+//! as s8 it is minus the zero point that the declared offset (if it is one for all, else 0) tells, but so much more or less that
 //! all elements fit; stored as u8, what makes the least element 0. Otherwise it is 128 or -128 if the types differ, or nothing.
 //!
 //! What follows in portable form, without gaps: the offsets; the scales, for each line those of all its segments; the zero

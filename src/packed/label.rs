@@ -4,7 +4,6 @@ use super::layout::{Layout, Sections};
 use super::{Form, Line, Packing, Purpose};
 use crate::kernel::Kernel;
 use crate::matrix::{Encoding, Offset};
-use crate::pack::Groups;
 use crate::range::ElementRange;
 use crate::reading::Reading;
 
@@ -83,10 +82,10 @@ impl Label {
         if self.line.bits.are_few() {
             return self.line.bits.least(self.encoding) - i32::from(self.zero(stored));
         }
-        match (self.purpose.form(), kernel.groups, stored) {
-            (Form::Panels, Groups::Quads, Encoding::U8) => -range.least,
+        match (self.purpose.form(), kernel.groups.are_bytes(), stored) {
+            (Form::Panels, true, Encoding::U8) => -range.least,
             // The declared zero point becomes 0, as near as there is room: most weights are near to it.
-            (Form::Panels, Groups::Quads, Encoding::S8) => {
+            (Form::Panels, true, Encoding::S8) => {
                 let zero_point = match self.declared {
                     Declared::Uniform(offset) => offset.saturating_neg(),
                     Declared::PerLine => 0,

@@ -4,7 +4,7 @@ use super::line::STRETCH;
 use super::{Label, Line, header};
 use crate::buffer::ALIGN;
 use crate::kernel::Kernel;
-use crate::pack::Groups;
+use crate::matrix::Encoding;
 use crate::planes::Planes;
 use crate::span;
 use std::fmt;
@@ -23,8 +23,8 @@ pub enum Form {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     pub(super) form: Form,
-    /// Which of [`Groups`], no two of which have the same number here: how many numbers one holds. 1 for lines in planes,
-    /// which no kernel reads as they are.
+    /// How many numbers a group holds: groups of as many numbers lie alike. 1 for lines in planes, which no kernel reads as
+    /// they are.
     pub(super) group: usize,
     /// How many lines are interleaved: those of a panel, or 1.
     pub(super) width: usize,
@@ -45,10 +45,7 @@ impl Layout {
         if depth > DEEPEST {
             return None;
         }
-        let group = match kernel.groups {
-            Groups::Quads => 4,
-            Groups::Pairs => 2,
-        };
+        let group = kernel.groups.len();
         Some(match form {
             Form::Lines if bits.are_few() => {
                 Self { form, group: 1, width: 1, pitch: line.bytes(depth.next_multiple_of(8)) }
@@ -68,9 +65,10 @@ impl Layout {
     }
 
     /// The names of the kernels that have such lines lie so.
-    fn readers(&self, line: Line) -> impl Iterator<Item = &'static str> {
+    fn readers(&self, line: Line, [other, stored]: [Encoding; 2]) -> impl Iterator<Item = &'static str> {
+        let stores = move |kernel: &Kernel| self.form == Form::Lines || kernel.groups.rhs_encoding(other) == stored;
         let is_reader = move |kernel: &&'static Kernel| {
-            kernel.readers(line.bits).any(|kernel| Layout::of(kernel, self.form, line) == Some(*self))
+            kernel.readers(line.bits).any(|kernel| Layout::of(kernel, self.form, line) == Some(*self) && stores(kernel))
         };
         Kernel::all().filter(is_reader).map(|kernel| kernel.name)
     }
@@ -134,6 +132,8 @@ pub enum Foreign {
         theirs: Layout,
         /// What lines the operand has.
         line: Line,
+        /// The encodings of the other operand and of the numbers as stored.
+        encodings: [Encoding; 2],
         /// The kernel at work here.
         kernel: &'static str,
     },
@@ -151,14 +151,14 @@ impl fmt::Display for Foreign {
                 write!(f, "pack the operand anew")
             }
             Foreign::ByteOrder => write!(f, "packed in another byte order: load the portable form"),
-            Foreign::Layout { theirs, line, kernel } => {
+            Foreign::Layout { theirs, line, encodings, kernel } => {
                 match theirs.form {
                     Form::Lines => write!(f, "packed as lines in groups of {}", theirs.group)?,
                     Form::Panels => {
                         write!(f, "packed as panels of {} lines in groups of {}", theirs.width, theirs.group)?;
                     }
                 }
-                for (i, reader) in theirs.readers(*line).enumerate() {
+                for (i, reader) in theirs.readers(*line, *encodings).enumerate() {
                     write!(f, "{}{reader}", if i == 0 { ", as for " } else { " and " })?;
                 }
                 write!(f, ", not for the kernel {kernel}: load the portable form")

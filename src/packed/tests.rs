@@ -4,7 +4,6 @@ use super::*;
 use crate::kernel::Tile;
 use crate::kernel::tests::{ODD_KERNELS, narrow, noise};
 use crate::matrix::Order;
-use crate::pack::Groups;
 use crate::reference;
 use crate::span::Spans;
 use proptest::prelude::*;
@@ -71,7 +70,7 @@ impl Case {
     fn stored(&self, line: usize, d: usize, packed: &Packed) -> i64 {
         let of_7_bits = self.bits.get() == 7 && packed.form() == Form::Panels && packed.stored() == Encoding::S8;
         match self.bits.get() {
-            8 if packed.form() == Form::Panels && packed.kernel.groups == Groups::Quads => {
+            8 if packed.form() == Form::Panels && packed.kernel.groups.are_bytes() => {
                 self.number(line, d, self.encoding) - self.centre(packed)
             }
             8 => self.number(line, d, packed.stored()),

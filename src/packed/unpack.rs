@@ -60,12 +60,11 @@ impl Packed {
     fn unpack_line(&self, line: usize, to: &mut [u8]) {
         let pitch = self.layout.pitch;
         let bytes = &self.bytes()[line * pitch..][..pitch];
-        match self.kernel.groups {
-            Groups::Quads => to.copy_from_slice(&bytes[..to.len()]),
-            Groups::Pairs => {
-                let numbers = bytes.as_chunks::<2>().0;
-                to.iter_mut().zip(numbers).for_each(|(to, &number)| *to = i16::from_ne_bytes(number) as u8);
-            }
+        if self.kernel.groups.are_bytes() {
+            to.copy_from_slice(&bytes[..to.len()]);
+        } else {
+            let numbers = bytes.as_chunks::<2>().0;
+            to.iter_mut().zip(numbers).for_each(|(to, &number)| *to = i16::from_ne_bytes(number) as u8);
         }
     }
 
@@ -103,7 +102,8 @@ impl Packed {
     fn gather(&self, stretch: &[u8], line: usize, to: &mut [u8]) {
         let width = self.layout.width;
         match self.kernel.groups {
-            Groups::Quads => gather::<4>(stretch, (line % width, width), to),
+            Groups::LikeOctets => gather::<8>(stretch, (line % width, width), to),
+            Groups::Quads | Groups::LikeQuads => gather::<4>(stretch, (line % width, width), to),
             Groups::Pairs => gather::<2>(stretch, (line % width, width), to),
         }
     }

@@ -4,7 +4,7 @@ use crate::bit_depth::Requantization;
 use crate::error::Error;
 use crate::matrix::{Encoding, Offset, Operand, Order, Runs, bytes_of};
 use crate::output::LineOffsets;
-use crate::packed::Packed;
+use crate::packed::{Form, Packed};
 use crate::range::{ElementRange, Stray};
 use crate::reading::Reading;
 
@@ -75,6 +75,24 @@ impl<'a> Factor<'a> {
         match &self.item {
             Item::Operand(operand) => Ok(self.promised.stray(operand)),
             Item::Packed(packed) => packed.stray(&self.promised),
+        }
+    }
+
+    /// The operand, if all 8 bits of it are to be read as it lies.
+    pub(crate) fn operand(&self) -> Option<&Operand<'a>> {
+        match &self.item {
+            Item::Operand(operand) if self.requantization.is_none() => Some(operand),
+            _ => None,
+        }
+    }
+
+    /// The packed operand, if it is one of panels as a product packs them, and all 8 bits are to be read.
+    pub(crate) fn panels(&self) -> Option<&'a Packed> {
+        match self.item {
+            Item::Packed(packed) if self.requantization.is_none() => {
+                Some(packed).filter(|packed| packed.form() == Form::Panels && packed.line().is_plain())
+            }
+            _ => None,
         }
     }
 
@@ -226,7 +244,7 @@ impl<'a> Factor<'a> {
     }
 
     /// What is added to its numbers: those that its elements were requantized to, or those that `reading` gives.
-    pub(super) fn line_offsets(&self, reading: &Reading) -> LineOffsets<'a> {
+    pub(crate) fn line_offsets(&self, reading: &Reading) -> LineOffsets<'a> {
         let shift = match self.requantization {
             Some(_) => self.encoding().shift_to(Encoding::U8),
             None => reading.shift,

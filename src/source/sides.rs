@@ -3,6 +3,7 @@
 use super::factor::Item;
 use super::{Factor, Input, Source};
 use crate::kernel::Kernel;
+use crate::matrix::Encoding;
 use crate::output::Rescale;
 use crate::pack::Groups;
 use crate::packed::{Bits, Form, Line, Packed, Side};
@@ -50,10 +51,7 @@ impl<'a> Sides<'a> {
         };
         // Beside an LHS with segments panels are read from any depth on, which planes are not.
         let panels = ready(rhs, Form::Panels).filter(|panels| lhs.segment().is_none() || panels.line().is_plain());
-        let lhs_encoding = match (panels, kernel.groups) {
-            (Some(panels), Groups::Quads) if !panels.is_of_both() => panels.stored().other(),
-            _ => lhs.read_as(),
-        };
+        let lhs_encoding = lhs_encoding(kernel.groups, panels, lhs.read_as());
         // Beside an RHS with segments their sums are needed, but those of whole lines are packed.
         let lines = ready(lhs, Form::Lines)
             .filter(|lines| lines.stored() == lhs_encoding && lines.line().is_plain() && rhs.segment().is_none());
@@ -106,11 +104,22 @@ impl<'a> Sides<'a> {
             source(Side::Lhs, lhs, lines, readings[0], offsets[0], is_added_to[1]),
             source(Side::Rhs, rhs, panels, readings[1], offsets[1], is_added_to[0]),
         ];
-        Self { kernel, sources, rescale, span: span::span(lhs_numbers, rhs_numbers) }
+        Self {
+            kernel,
+            sources,
+            rescale,
+            span: span::span(lhs_numbers, rhs_numbers, span::room(kernel.groups, rhs_encoding)),
+        }
     }
 
     /// How many of the sides are packed as the kernel reads them.
     fn ready(&self) -> usize {
         self.sources.iter().filter(|source| matches!(source.input, Input::Ready(_))).count()
     }
+}
+
+/// What an LHS of this encoding is read as, beside such panels if they are packed already.
+pub(crate) fn lhs_encoding(groups: Groups, panels: Option<&Packed>, lhs: Encoding) -> Encoding {
+    let decisive = panels.filter(|panels| !panels.is_of_both());
+    decisive.and_then(|panels| groups.lhs_encoding(panels.stored())).unwrap_or(lhs)
 }

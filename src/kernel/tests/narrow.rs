@@ -1,11 +1,11 @@
 //! Tiles of narrow kernels against the definition, with numbers as large as each span allows.
 
-use crate::kernel::Tile;
 use crate::kernel::tests::{narrow, noise};
+use crate::kernel::{Kernel, Tile};
 use crate::matrix::Encoding;
 use crate::range::ElementRange;
 use crate::reference;
-use crate::span::{STRETCH, Spans, span};
+use crate::span::{STRETCH, Spans, room, span};
 use proptest::prelude::*;
 
 /// How numbers are chosen between the ends of their range.
@@ -38,15 +38,17 @@ impl Case {
     }
 
     /// The range of a side's numbers in the stretch of depth `d`.
-    fn reaches(&self, d: usize) -> [ElementRange; 2] {
+    fn reaches(&self, kernel: &Kernel, d: usize) -> [ElementRange; 2] {
         let stretch = d / (4 * STRETCH);
         let up_to = |encoding, greatest: i32| match encoding {
             Encoding::U8 => ElementRange { least: 0, greatest },
             Encoding::S8 => ElementRange { least: -(greatest + 1) / 2, greatest: greatest / 2 },
         };
         let lhs = up_to(self.lhs_encoding, i32::from(self.greatest[stretch % self.greatest.len()]));
-        let candidates = (0..=255).rev().map(|greatest| up_to(self.lhs_encoding.other(), greatest));
-        let fits = |rhs: &ElementRange| span(lhs, *rhs) >= self.spans().of(stretch);
+        let rhs_encoding = kernel.groups.rhs_encoding(self.lhs_encoding);
+        let candidates = (0..=255).rev().map(|greatest| up_to(rhs_encoding, greatest));
+        let room = room(kernel.groups, rhs_encoding);
+        let fits = |rhs: &ElementRange| span(lhs, *rhs, room) >= self.spans().of(stretch);
         [lhs, candidates.into_iter().find(fits).expect("0 fits")]
     }
 
@@ -66,8 +68,9 @@ impl Case {
     }
 
     fn check(&self) {
-        let reaches: Vec<_> = (0..self.depth).map(|d| self.reaches(d)).collect();
         for kernel in narrow() {
+            let group = kernel.groups.len();
+            let reaches: Vec<_> = (0..self.depth).map(|d| self.reaches(kernel, d)).collect();
             let lines = |side, count: usize| {
                 (0..count as u64).map(|i| self.line(side, &reaches, 2 * i + side as u64 + 1)).collect::<Vec<_>>()
             };
@@ -75,10 +78,10 @@ impl Case {
             let mut panel = vec![0; kernel.width * kernel.pad(self.depth)];
             for (j, line) in rhs.iter().enumerate() {
                 for (d, &b) in line.iter().enumerate() {
-                    panel[(d / 4 * kernel.width + j) * 4 + d % 4] = b;
+                    panel[(d / group * kernel.width + j) * group + d % group] = b;
                 }
             }
-            let (a, b) = (self.lhs_encoding, self.lhs_encoding.other());
+            let (a, b) = (self.lhs_encoding, kernel.groups.rhs_encoding(self.lhs_encoding));
             let sums = reference::product(
                 (kernel.rows, kernel.width, self.depth),
                 |i, d| i64::from(a.decode(lhs[i][d])),

@@ -1,0 +1,268 @@
+//! Products of a few lines: the other side is read where it lies, once, without being packed.
+//!
+//! The few may be rows or columns: with them on the right, the tiles of (A B)ᵀ = Bᵀ Aᵀ are transposed before they are finished.
+
+use crate::blocks::{Cut, Shape};
+use crate::buffer::Carver;
+use crate::context::Context;
+use crate::kernel::{FewProduct, Kernel, MAX_WIDTH, SLICE};
+use crate::matrix::{Offset, Operand, Order};
+use crate::output::{Finish, LineOffsets, Region};
+use crate::reading::Reading;
+use crate::source::Factor;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+/// One product of a few lines, and how it is to be computed.
+pub(crate) struct Few<'a> {
+    context: &'a Context,
+    kernel: &'static Kernel,
+    few: Operand<'a>,
+    many: Operand<'a>,
+    /// Whether the few lines are columns of the result.
+    are_columns: bool,
+    reading: Reading,
+    /// What is added to the few lines' numbers before they are multiplied: their offsets, where numbers of 16 bits can take them.
+    added: Option<LineOffsets<'a>>,
+    /// What is added to the few lines' numbers and to the others' afterwards.
+    offsets: [LineOffsets<'a>; 2],
+    /// The others, as they are shared among threads.
+    cut: Cut,
+    threads: usize,
+}
+
+/// So many lines are few. With more, packing the other side once is worth it.
+const MOST: [usize; 2] = [16, 8];
+
+/// Lines of depth that runs contiguously, multiplied together: what they share of the few lines stays in the caches.
+const STRETCH: usize = 64;
+
+/// Rows of a tile that is finished, at least.
+const TILE_ROWS: usize = 16;
+
+/// Offsets that leave room in 16 bits for a number of 8.
+const SMALL_OFFSETS: std::ops::RangeInclusive<i32> = -(1 << 14)..=1 << 14;
+
+/// Nothing is added.
+const NONE: LineOffsets = LineOffsets { offset: Offset::Uniform(0), shift: 0 };
+
+impl<'a> Few<'a> {
+    /// None if neither side is of few lines, or the other cannot be read where it lies.
+    pub(crate) fn new(
+        context: &'a Context,
+        lhs: &Factor<'a>,
+        rhs: &Factor<'a>,
+        shape: Shape,
+        threads: usize,
+    ) -> Option<Self> {
+        let are_columns = shape.cols < shape.rows;
+        let (few_factor, many_factor) = if are_columns { (rhs, lhs) } else { (lhs, rhs) };
+        let (few, many) = (*few_factor.operand()?, *many_factor.operand()?);
+        let kernel = context.kernel;
+        if few.lines > most(many.order) || !kernel.few_lines.takes(&many) {
+            return None;
+        }
+        let to = kernel.groups.lhs_encoding(many.encoding).unwrap_or(few.encoding);
+        let reading = Reading::plain(few.encoding, to);
+        let offsets = few_factor.line_offsets(&reading);
+        let added = !kernel.groups.are_bytes();
+        if added && !(0..few.lines).all(|line| SMALL_OFFSETS.contains(&offsets.of(line))) {
+            return None;
+        }
+        let mut product = Self {
+            context,
+            kernel,
+            few,
+            many,
+            are_columns,
+            reading,
+            added: added.then_some(offsets),
+            offsets: [
+                if added { NONE } else { offsets },
+                many_factor.line_offsets(&Reading::plain(many.encoding, many.encoding)),
+            ],
+            cut: Cut::new(1, many.lines, kernel.few_lines.lines.next_multiple_of(kernel.width)),
+            threads,
+        };
+        let stretch = match many.order {
+            Order::DepthContiguous => STRETCH,
+            Order::LineContiguous => SLICE / size_of::<i32>() / product.lines(),
+        };
+        product.cut = product.cut.with_pieces(many.lines.div_ceil(stretch).max(threads));
+        Some(product)
+    }
+
+    /// Multiplies and finishes.
+    pub(crate) fn run(&self, finish: &Finish, scratch: &mut [u8]) {
+        let mut carver = Carver::new(scratch);
+        let (lines, few_sums) = self.prepare(&mut carver);
+        let (pitch, size) = (self.pitch(), self.size());
+        let product = FewProduct { lines, pitch, size, encoding: self.reading.to, operand: self.many };
+        let desk_len = self.desk_len();
+        let desks = Mutex::new(carver.bytes(desk_len * self.workers()).chunks_exact_mut(desk_len));
+        let next = AtomicUsize::new(0);
+        self.context.threads.run(self.workers(), |_| {
+            let desk = desks.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let mut carver = Carver::new(desk.expect("a desk for each worker"));
+            let (sums, tile) = (carver.ints(self.sums_len()), carver.ints(self.tile_len()));
+            loop {
+                let piece = next.fetch_add(1, Relaxed);
+                if piece >= self.cut.pieces {
+                    break;
+                }
+                let lines = self.cut.piece(piece);
+                let sums = &mut sums[..self.lines() * self.kernel.few_lines.pitch(self.many.order, lines.len())];
+                // SAFETY: whoever has a kernel has a CPU that runs it.
+                unsafe { (self.kernel.few_lines.multiply)(&product, lines.clone(), sums) }
+                Stretch { product: self, lines, sums, few_sums }.finish(finish, tile);
+            }
+        });
+    }
+
+    /// The few lines as the kernel reads them, and their sums if they are needed.
+    fn prepare<'s>(&self, carver: &mut Carver<'s>) -> (&'s [u8], &'s [i32]) {
+        let (size, count, depth) = (self.size(), self.few.lines, self.few.depth);
+        let lines = carver.bytes(self.lines() * self.pitch());
+        let sums = carver.ints(self.few_sums_len());
+        let (few, ones) = lines.split_at_mut(count * self.pitch());
+        self.kernel.pack_lines_apart(&self.few, &self.reading, 0..count, self.pitch(), few, &mut []);
+        if let Some(offsets) = &self.added {
+            for (index, line) in few.chunks_exact_mut(self.pitch()).enumerate() {
+                let offset = offsets.of(index) as i16;
+                for number in &mut line.as_chunks_mut().0[..depth] {
+                    *number = i16::from_ne_bytes(*number).wrapping_add(offset).to_ne_bytes();
+                }
+            }
+        }
+        for (sum, line) in sums.iter_mut().zip(few.chunks_exact(self.pitch())) {
+            *sum = self.kernel.sum_line(line, self.reading.to);
+        }
+        if let Some((ones, padding)) = ones.split_at_mut_checked(depth) {
+            ones.fill(1);
+            padding.fill(0);
+        }
+        for line in lines.chunks_exact_mut(self.pitch()) {
+            self.kernel.few_lines.settle(&self.many, size, line);
+        }
+        (lines, sums)
+    }
+
+    /// The few lines, and one of ones if the sums of the others are needed.
+    fn lines(&self) -> usize {
+        self.few.lines + usize::from(self.offsets[0].uniform() != Some(0))
+    }
+
+    /// The bytes of a number of the few lines.
+    fn size(&self) -> usize {
+        self.kernel.groups.lhs_size()
+    }
+
+    /// Bytes from one of the few lines to the next: an odd number of cache lines, as in other packed lines.
+    fn pitch(&self) -> usize {
+        let padded = self.kernel.few_lines.padded(self.many.order, self.many.depth);
+        ((padded * self.size()).div_ceil(64) | 1) * 64
+    }
+
+    fn few_sums_len(&self) -> usize {
+        if self.offsets[1].uniform() == Some(0) { 0 } else { self.few.lines }
+    }
+
+    fn workers(&self) -> usize {
+        self.threads.min(self.cut.pieces)
+    }
+}
+
+/// Scratch memory: first the few lines and their sums, then a desk for each worker.
+impl Few<'_> {
+    pub(crate) fn scratch_len(&self) -> usize {
+        let ints = |len: usize| Carver::cost(len * size_of::<i32>());
+        Carver::cost(self.lines() * self.pitch()) + ints(self.few_sums_len()) + self.desk_len() * self.workers()
+    }
+
+    fn desk_len(&self) -> usize {
+        let ints = |len: usize| Carver::cost(len * size_of::<i32>());
+        ints(self.sums_len()) + ints(self.tile_len())
+    }
+
+    fn sums_len(&self) -> usize {
+        self.lines() * self.kernel.few_lines.pitch(self.many.order, self.cut.longest())
+    }
+
+    /// A tile's accumulators, and as much as two tiles to finish them in.
+    fn tile_len(&self) -> usize {
+        3 * self.few.lines.max(TILE_ROWS) * self.kernel.width
+    }
+}
+
+/// So many lines are few beside an operand of this order.
+fn most(order: Order) -> usize {
+    MOST[usize::from(order == Order::LineContiguous)]
+}
+
+/// Lines of the other side whose products are complete.
+struct Stretch<'s> {
+    product: &'s Few<'s>,
+    lines: Range<usize>,
+    /// The sums of products of each of the few lines, then of the ones.
+    sums: &'s [i32],
+    few_sums: &'s [i32],
+}
+
+impl Stretch<'_> {
+    fn finish(&self, finish: &Finish, tile: &mut [i32]) {
+        let Few { kernel, few, are_columns, .. } = self.product;
+        let width = kernel.width;
+        let (tile, room) = tile.split_at_mut(tile.len() / 3);
+        let pitch = self.sums.len() / self.product.lines();
+        let (rows, cols) =
+            if *are_columns { (self.lines.clone(), 0..few.lines) } else { (0..few.lines, self.lines.clone()) };
+        for row in rows.clone().step_by(tile.len() / width) {
+            for col in cols.clone().step_by(width) {
+                let rows = row..rows.end.min(row + tile.len() / width);
+                let cols = col..cols.end.min(col + width);
+                if *are_columns {
+                    for (tile, i) in tile.chunks_exact_mut(width).zip(rows.clone()) {
+                        for (to, j) in tile.iter_mut().zip(cols.clone()) {
+                            *to = self.sums[j * pitch + i - self.lines.start];
+                        }
+                    }
+                } else {
+                    for (tile, sums) in tile.chunks_exact_mut(width).zip(self.sums.chunks_exact(pitch)) {
+                        tile[..cols.len()].copy_from_slice(&sums[cols.start - self.lines.start..][..cols.len()]);
+                    }
+                }
+                let mut col_sums = [0; MAX_WIDTH];
+                let sums = self.line_sums(!are_columns, cols.clone());
+                col_sums[..sums.len()].copy_from_slice(sums);
+                let [few_offsets, offsets] = self.product.offsets;
+                let region = Region {
+                    depth: few.depth,
+                    row_sums: self.line_sums(*are_columns, rows.clone()),
+                    col_sums: &col_sums,
+                    row_originals: &[],
+                    col_originals: &[],
+                    row_offsets: if *are_columns { offsets } else { few_offsets },
+                    col_offsets: if *are_columns { few_offsets } else { offsets },
+                    rescale: None,
+                    rows,
+                    cols,
+                };
+                // SAFETY: whoever has a kernel has a CPU that runs it, and each stretch is finished once, by whoever claimed it.
+                unsafe { (kernel.finish)(finish, &region, tile, room) }
+            }
+        }
+    }
+
+    /// The sums of lines of one side, if they are needed.
+    fn line_sums(&self, are_many: bool, lines: Range<usize>) -> &[i32] {
+        let (first, sums) = match are_many {
+            true => {
+                let pitch = self.sums.len() / self.product.lines();
+                (self.lines.start, &self.sums[self.product.few.lines * pitch..])
+            }
+            false => (0, self.few_sums),
+        };
+        sums.get(lines.start - first..lines.end - first).unwrap_or_default()
+    }
+}

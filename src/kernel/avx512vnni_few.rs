@@ -1,0 +1,45 @@
+//! AVX-512 VNNI, for few lines.
+
+use super::avx512vnni::dot;
+use super::vector512::{Vector, load, resume, spread, store, total, zero};
+use std::arch::x86_64::*;
+
+// 16 accumulators at most, as many registers for the operand as lines, 1 for a few line.
+few_lines! {
+    features: ["avx512f", "avx512bw", "avx512vl", "avx512vnni"], lanes: 16, group: 4, columns: 64,
+    rows: [1 by 4, 2 by 4, 3 by 4, 4 by 4], strips: [1 2 3 4],
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn numbers(bytes: &[u8; 64]) -> Vector {
+    load(bytes)
+}
+
+/// The encoding of the few lines is the other one: there is nothing to widen.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn wide<const UNSIGNED: bool>(bytes: &[u8; 64]) -> Vector {
+    load(bytes)
+}
+
+/// Groups of 64 lines: of each 16, four to a vector.
+#[inline]
+#[target_feature(enable = "avx512bw")]
+fn columns<const UNSIGNED: bool>([a, b, c, d]: [&[u8; 64]; 4]) -> [Vector; 4] {
+    let (a, b, c, d) = (load(a), load(b), load(c), load(d));
+    let (ab, cd) = (_mm512_unpacklo_epi8(a, b), _mm512_unpacklo_epi8(c, d));
+    let (ab_high, cd_high) = (_mm512_unpackhi_epi8(a, b), _mm512_unpackhi_epi8(c, d));
+    [
+        _mm512_unpacklo_epi16(ab, cd),
+        _mm512_unpackhi_epi16(ab, cd),
+        _mm512_unpacklo_epi16(ab_high, cd_high),
+        _mm512_unpackhi_epi16(ab_high, cd_high),
+    ]
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn in_order(sums: &mut [i32; 64]) {
+    super::few_lines::sixteens(sums);
+}

@@ -1,0 +1,45 @@
+//! AVX-VNNI, for few lines.
+
+use super::avxvnni::dot;
+use super::vector256::{Vector, load, resume, spread, store, total, zero};
+use std::arch::x86_64::*;
+
+// 8 accumulators at most, as many registers for the operand as lines, 1 for a few line.
+few_lines! {
+    features: ["avx2", "avxvnni"], lanes: 8, group: 4, columns: 32,
+    rows: [1 by 4, 2 by 4, 3 by 2, 4 by 2], strips: [1 2],
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn numbers(bytes: &[u8; 32]) -> Vector {
+    load(bytes, 0)
+}
+
+/// The encoding of the few lines is the other one: there is nothing to widen.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn wide<const UNSIGNED: bool>(bytes: &[u8; 32]) -> Vector {
+    load(bytes, 0)
+}
+
+/// Groups of 32 lines: of each 16, four to a vector.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn columns<const UNSIGNED: bool>([a, b, c, d]: [&[u8; 32]; 4]) -> [Vector; 4] {
+    let (a, b, c, d) = (load(a, 0), load(b, 0), load(c, 0), load(d, 0));
+    let (ab, cd) = (_mm256_unpacklo_epi8(a, b), _mm256_unpacklo_epi8(c, d));
+    let (ab_high, cd_high) = (_mm256_unpackhi_epi8(a, b), _mm256_unpackhi_epi8(c, d));
+    [
+        _mm256_unpacklo_epi16(ab, cd),
+        _mm256_unpackhi_epi16(ab, cd),
+        _mm256_unpacklo_epi16(ab_high, cd_high),
+        _mm256_unpackhi_epi16(ab_high, cd_high),
+    ]
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn in_order(sums: &mut [i32; 32]) {
+    super::few_lines::sixteens(sums);
+}

@@ -1,0 +1,393 @@
+//! A few lines, multiplied by an operand where it lies: each of its bytes is read once, and nothing is packed.
+
+use crate::matrix::{Encoding, Operand, Order};
+use std::ops::Range;
+
+/// How a kernel multiplies few lines.
+#[derive(Clone, Copy)]
+pub(crate) struct FewLines {
+    pub multiply: FewLinesFn,
+    /// How many numbers of a line are multiplied together if its depth is contiguous: the operand must be as deep.
+    pub depths: usize,
+    /// How many lines are multiplied together if they are contiguous at each depth: the operand must have as many.
+    pub lines: usize,
+}
+
+/// Writes the sums of some of the operand's lines: of each of the few lines as many as [`FewLines::pitch`] says, of which those
+/// beyond the lines are anything. Unsafe only in that the CPU must have the features it was compiled for.
+pub(crate) type FewLinesFn = unsafe fn(product: &Product, lines: Range<usize>, sums: &mut [i32]);
+
+/// A few lines and the operand that they are multiplied by.
+pub(crate) struct Product<'a> {
+    /// The few lines, one after the other, as [`FewLines::settle`] leaves them.
+    pub lines: &'a [u8],
+    /// The bytes of each, and of each of its numbers.
+    pub pitch: usize,
+    pub size: usize,
+    /// What these are read as.
+    pub encoding: Encoding,
+    pub operand: Operand<'a>,
+}
+
+/// Depths of contiguous lines that are read together. The lines' numbers are padded with zeros to as many.
+pub(crate) const RUNS: usize = 16;
+
+/// Bytes of the few lines that are multiplied before those that follow them: half of the fastest cache, at most.
+pub(crate) const SLICE: usize = 16 << 10;
+
+impl FewLines {
+    /// How many sums of each of the few lines are written for so many lines of the operand.
+    pub(crate) fn pitch(&self, order: Order, lines: usize) -> usize {
+        match order {
+            Order::DepthContiguous => lines,
+            Order::LineContiguous => lines.next_multiple_of(self.lines),
+        }
+    }
+
+    /// How many numbers a line takes.
+    pub(crate) fn padded(&self, order: Order, depth: usize) -> usize {
+        match order {
+            Order::DepthContiguous => depth.next_multiple_of(self.depths),
+            Order::LineContiguous => depth.next_multiple_of(RUNS),
+        }
+    }
+
+    /// Whether so many lines of such a depth can be multiplied.
+    pub(crate) fn takes(&self, operand: &Operand) -> bool {
+        match operand.order {
+            Order::DepthContiguous => operand.depth >= self.depths,
+            Order::LineContiguous => operand.lines >= self.lines && operand.depth > 0,
+        }
+    }
+
+    /// Makes one of the few lines, whose numbers have `size` bytes and are followed by zeros, what the kernel reads. Nothing is
+    /// read beyond a line's end: the last numbers that are multiplied together begin before those ahead of them end, which
+    /// are zero the second time.
+    pub(crate) fn settle(&self, operand: &Operand, size: usize, line: &mut [u8]) {
+        if operand.order == Order::DepthContiguous {
+            let whole = operand.depth / self.depths * self.depths;
+            let rest = operand.depth - whole;
+            if rest > 0 {
+                line[whole * size..][..self.depths * size].rotate_right((self.depths - rest) * size);
+            }
+        }
+    }
+}
+
+impl<'a> Product<'a> {
+    /// The few lines from one on, each in units of `N` bytes.
+    #[inline(always)]
+    pub(crate) fn line<const N: usize>(&self, index: usize) -> &'a [[u8; N]] {
+        self.lines[index * self.pitch..][..self.pitch].as_chunks().0
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn count(&self) -> usize {
+        self.lines.len() / self.pitch
+    }
+}
+
+/// Sums that lie by fours, the first of each 16 columns, then the second and so on, as the columns do.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(super) fn sixteens<const N: usize>(sums: &mut [i32; N]) {
+    let from = *sums;
+    for (i, four) in sums.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+        let (sixteen, quarter) = (i / 4, i % 4);
+        *four = from.as_chunks().0[quarter * (N / 16) + sixteen];
+    }
+}
+
+/// What kernels without instructions of their own do.
+pub(crate) mod portable {
+    use super::{Encoding, Order, Product, Range};
+
+    pub(crate) const DEPTHS: usize = 1;
+    pub(crate) const LINES: usize = 1;
+
+    #[inline(always)]
+    pub(crate) fn multiply(product: &Product, lines: Range<usize>, sums: &mut [i32]) {
+        let few = product.encoding;
+        match product.size {
+            1 => multiply_all(product, lines, sums, |&[a]: &[u8; 1]| few.decode(a)),
+            _ => multiply_all(product, lines, sums, |&a| i32::from(i16::from_ne_bytes(a))),
+        }
+    }
+
+    #[inline(always)]
+    fn multiply_all<const N: usize>(
+        product: &Product,
+        lines: Range<usize>,
+        sums: &mut [i32],
+        number: impl Fn(&[u8; N]) -> i32,
+    ) {
+        for (i, sums) in sums.chunks_exact_mut(lines.len()).enumerate() {
+            let line = product.line(i);
+            match product.operand.encoding {
+                Encoding::U8 => multiply_line(product, line, lines.clone(), sums, &number, i32::from),
+                Encoding::S8 => multiply_line(product, line, lines.clone(), sums, &number, |b| i32::from(b as i8)),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn multiply_line<const N: usize>(
+        Product { operand, .. }: &Product,
+        line: &[[u8; N]],
+        lines: Range<usize>,
+        sums: &mut [i32],
+        number: impl Fn(&[u8; N]) -> i32,
+        other: impl Fn(u8) -> i32,
+    ) {
+        match operand.order {
+            Order::DepthContiguous => {
+                for (sum, index) in sums.iter_mut().zip(lines) {
+                    let products = line.iter().zip(operand.run(index)).map(|(a, &b)| number(a).wrapping_mul(other(b)));
+                    *sum = products.fold(0, i32::wrapping_add);
+                }
+            }
+            Order::LineContiguous => {
+                sums.fill(0);
+                for (depth, a) in (0..operand.depth).zip(line) {
+                    let a = number(a);
+                    for (sum, &b) in sums.iter_mut().zip(&operand.run(depth)[lines.clone()]) {
+                        *sum = sum.wrapping_add(a.wrapping_mul(other(b)));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Defines what `kernel!` expects of a module for few lines, in terms of the module's own `Vector`, `zero`, `spread`, `store`,
+/// `dot`, `total` (of a vector's lanes), `resume` (sums that were stored), `numbers` (of a few line), `wide` (numbers of a line
+/// of the operand), `columns` (groups of as many lines, given at each depth) and `in_order` (their sums as the lines are).
+#[cfg(target_arch = "x86_64")]
+macro_rules! few_lines {
+    (features: [$($feature:tt),*], lanes: $lanes:literal, group: $group:literal, columns: $columns:literal,
+     rows: [$($rows:literal by $lines:literal),*], strips: [$($strip:literal)*] $(,)?) => {
+        /// Numbers of a line that a vector holds.
+        pub(super) const DEPTHS: usize = $lanes * $group;
+        pub(super) const LINES: usize = $columns;
+        const BYTES: usize = $lanes * 4;
+        const VECTORS: usize = $columns / $lanes;
+
+        $(#[target_feature(enable = $feature)])*
+        pub(super) fn multiply(product: &$crate::kernel::FewProduct, lines: std::ops::Range<usize>, sums: &mut [i32]) {
+            use $crate::matrix::{Encoding, Order};
+            match (product.operand.order, product.operand.encoding) {
+                (Order::DepthContiguous, Encoding::U8) => along_depth::<true>(product, lines, sums),
+                (Order::DepthContiguous, Encoding::S8) => along_depth::<false>(product, lines, sums),
+                (Order::LineContiguous, Encoding::U8) => along_lines::<true>(product, lines, sums),
+                (Order::LineContiguous, Encoding::S8) => along_lines::<false>(product, lines, sums),
+            }
+        }
+
+        /// A slice of the few lines stays in the fastest cache while it meets all lines of the operand.
+        $(#[target_feature(enable = $feature)])*
+        fn along_depth<const UNSIGNED: bool>(
+            product: &$crate::kernel::FewProduct,
+            lines: std::ops::Range<usize>,
+            sums: &mut [i32],
+        ) {
+            let (count, pitch) = (product.count(), lines.len());
+            let vectors = product.operand.depth.div_ceil(DEPTHS);
+            let slice = ($crate::kernel::SLICE / count / BYTES).max(8);
+            sums.fill(0);
+            for from in (0..vectors).step_by(slice) {
+                let slice = from..vectors.min(from + slice);
+                // As equal as can be: the first few groups have one line more.
+                const MOST: usize = [$($rows),*].len();
+                let groups = count.div_ceil(MOST);
+                let (mut row, short, longer) = (0, count / groups, count % groups);
+                for group in 0..groups {
+                    let rows = short + usize::from(group < longer);
+                    let sums = &mut sums[row * pitch..];
+                    match rows {
+                        $($rows => block_lines::<$rows, $lines, UNSIGNED>(product, row, lines.clone(), slice.clone(), sums),)*
+                        _ => unreachable!("a group has 1 to MOST lines"),
+                    }
+                    row += rows;
+                }
+            }
+        }
+
+        $(#[target_feature(enable = $feature)])*
+        fn block_lines<const ROWS: usize, const LINES: usize, const UNSIGNED: bool>(
+            product: &$crate::kernel::FewProduct,
+            row: usize,
+            lines: std::ops::Range<usize>,
+            slice: std::ops::Range<usize>,
+            sums: &mut [i32],
+        ) {
+            let (mut line, pitch) = (lines.start, lines.len());
+            while lines.end - line >= LINES {
+                block::<ROWS, LINES, UNSIGNED>(product, (row, line), slice.clone(), &mut sums[line - lines.start..], pitch);
+                line += LINES;
+            }
+            for line in line..lines.end {
+                block::<ROWS, 1, UNSIGNED>(product, (row, line), slice.clone(), &mut sums[line - lines.start..], pitch);
+            }
+        }
+
+        #[inline]
+        $(#[target_feature(enable = $feature)])*
+        fn block<const ROWS: usize, const LINES: usize, const UNSIGNED: bool>(
+            product: &$crate::kernel::FewProduct,
+            (row, line): (usize, usize),
+            slice: std::ops::Range<usize>,
+            sums: &mut [i32],
+            pitch: usize,
+        ) {
+            let whole = slice.end.min(product.operand.depth / DEPTHS) - slice.start;
+            let mut lhs: [&[[u8; BYTES]]; ROWS] = [&[]; ROWS];
+            for i in 0..ROWS {
+                lhs[i] = &product.line(row + i)[slice.clone()];
+            }
+            let mut rhs: [&[u8]; LINES] = [&[]; LINES];
+            let mut chunks: [&[[u8; DEPTHS]]; LINES] = [&[]; LINES];
+            for j in 0..LINES {
+                rhs[j] = product.operand.run(line + j);
+                chunks[j] = &rhs[j].as_chunks().0[slice.start..][..whole];
+            }
+            let mut c: [[Vector; LINES]; ROWS] = [[zero(); LINES]; ROWS];
+            for v in 0..whole {
+                let mut b = [zero(); LINES];
+                for j in 0..LINES {
+                    // SAFETY: every line was cut to `whole` chunks.
+                    b[j] = wide::<UNSIGNED>(unsafe { chunks[j].get_unchecked(v) });
+                }
+                for i in 0..ROWS {
+                    // SAFETY: every line was cut to the slice, which has no fewer.
+                    let a = numbers(unsafe { lhs[i].get_unchecked(v) });
+                    for j in 0..LINES {
+                        c[i][j] = dot::<UNSIGNED>(c[i][j], a, b[j]);
+                    }
+                }
+            }
+            if whole < slice.len() {
+                for j in 0..LINES {
+                    let b = wide::<UNSIGNED>(rhs[j].last_chunk().expect("an operand as deep as a vector"));
+                    for i in 0..ROWS {
+                        c[i][j] = dot::<UNSIGNED>(c[i][j], numbers(&lhs[i][whole]), b);
+                    }
+                }
+            }
+            for i in 0..ROWS {
+                for j in 0..LINES {
+                    let sum = &mut sums[i * pitch + j];
+                    *sum = sum.wrapping_add(total(c[i][j]));
+                }
+            }
+        }
+
+        /// Whole runs pass by, several depths at a time, over sums that stay in the fastest cache.
+        $(#[target_feature(enable = $feature)])*
+        fn along_lines<const UNSIGNED: bool>(
+            product: &$crate::kernel::FewProduct,
+            lines: std::ops::Range<usize>,
+            sums: &mut [i32],
+        ) {
+            let $crate::kernel::FewProduct { operand, .. } = product;
+            let (count, pitch) = (product.count(), lines.len().next_multiple_of($columns));
+            sums.fill(0);
+            const MOST: usize = [$($strip),*].len();
+            let groups = count.div_ceil(MOST);
+            for depth in (0..operand.depth).step_by($crate::kernel::few_lines::RUNS) {
+                let mut runs: [&[u8]; $crate::kernel::few_lines::RUNS] = [&[]; _];
+                for x in 0..runs.len() {
+                    // Numbers beyond the depth are zero: any run will do.
+                    runs[x] = operand.run((depth + x).min(operand.depth - 1));
+                }
+                let (mut row, short, longer) = (0, count / groups, count % groups);
+                for group in 0..groups {
+                    let rows = short + usize::from(group < longer);
+                    let sums = &mut sums[row * pitch..];
+                    match rows {
+                        $($strip => strip::<$strip, UNSIGNED>(product, (row, depth), &runs, lines.clone(), sums),)*
+                        _ => unreachable!("a group has 1 to MOST lines"),
+                    }
+                    row += rows;
+                }
+            }
+            for sums in sums.chunks_exact_mut(pitch) {
+                for sums in sums.as_chunks_mut::<$columns>().0 {
+                    in_order(sums);
+                }
+                let rest = lines.len() % $columns;
+                if rest > 0 {
+                    sums.copy_within(pitch - rest.., pitch - $columns);
+                }
+            }
+        }
+
+        $(#[target_feature(enable = $feature)])*
+        fn strip<const ROWS: usize, const UNSIGNED: bool>(
+            product: &$crate::kernel::FewProduct,
+            (row, depth): (usize, usize),
+            runs: &[&[u8]; $crate::kernel::few_lines::RUNS],
+            lines: std::ops::Range<usize>,
+            sums: &mut [i32],
+        ) {
+            const GROUPS: usize = $crate::kernel::few_lines::RUNS / $group;
+            let whole = lines.len() / $columns;
+            let pitch = lines.len().div_ceil($columns);
+            let mut lhs: [&[[u8; 4]; GROUPS]; ROWS] = [&[[0; 4]; GROUPS]; ROWS];
+            for i in 0..ROWS {
+                lhs[i] = product.line(row + i)[depth / $group..].first_chunk().expect("lines are padded");
+            }
+            let sums = sums.as_chunks_mut().0.as_chunks_mut().0;
+            let mut chunks: [&[[u8; $columns]]; $crate::kernel::few_lines::RUNS] = [&[]; _];
+            for x in 0..chunks.len() {
+                chunks[x] = &runs[x][lines.start..].as_chunks().0[..whole];
+            }
+            for v in 0..whole {
+                let mut depths: [&[u8; $columns]; $crate::kernel::few_lines::RUNS] = [&[0; _]; _];
+                for x in 0..depths.len() {
+                    // SAFETY: every run was cut to `whole` chunks.
+                    depths[x] = unsafe { chunks[x].get_unchecked(v) };
+                }
+                patch::<ROWS, UNSIGNED>(&lhs, depths, sums, (v, pitch));
+            }
+            if whole * $columns < lines.len() {
+                // Lines before are read again, and their sums not used.
+                let from = lines.end - $columns;
+                let mut depths: [&[u8; $columns]; $crate::kernel::few_lines::RUNS] = [&[0; _]; _];
+                for x in 0..depths.len() {
+                    depths[x] = runs[x][from..].first_chunk().expect("an operand of as many lines");
+                }
+                patch::<ROWS, UNSIGNED>(&lhs, depths, sums, (whole, pitch));
+            }
+        }
+
+        #[inline]
+        $(#[target_feature(enable = $feature)])*
+        fn patch<const ROWS: usize, const UNSIGNED: bool>(
+            lhs: &[&[[u8; 4]; $crate::kernel::few_lines::RUNS / $group]; ROWS],
+            depths: [&[u8; $columns]; $crate::kernel::few_lines::RUNS],
+            sums: &mut [[[i32; $lanes]; VECTORS]],
+            (at, pitch): (usize, usize),
+        ) {
+            let mut c: [[Vector; VECTORS]; ROWS] = [[zero(); VECTORS]; ROWS];
+            for i in 0..ROWS {
+                for v in 0..VECTORS {
+                    c[i][v] = resume(&sums[at + i * pitch][v]);
+                }
+            }
+            for (g, depths) in depths.as_chunks::<$group>().0.iter().enumerate() {
+                let b: [Vector; VECTORS] = columns::<UNSIGNED>(*depths);
+                for i in 0..ROWS {
+                    let a = spread(lhs[i][g]);
+                    for v in 0..VECTORS {
+                        c[i][v] = dot::<UNSIGNED>(c[i][v], a, b[v]);
+                    }
+                }
+            }
+            for i in 0..ROWS {
+                for v in 0..VECTORS {
+                    store(&mut sums[at + i * pitch][v], c[i][v], true);
+                }
+            }
+        }
+    };
+}

@@ -1,0 +1,182 @@
+//! Products so small that cutting them into blocks, and getting ready for operands of every kind, would take longer than
+//! they do themselves.
+
+use crate::blocks::Shape;
+use crate::buffer::Carver;
+use crate::kernel::{Kernel, MAX_ROWS, Tile};
+use crate::matrix::Operand;
+use crate::output::{Finish, LineOffsets, Region};
+use crate::prepare::Prepared;
+use crate::reading::Reading;
+use crate::source::{Factor, Lines, lhs_encoding};
+use crate::span::{self, Spans};
+
+/// The most multiplications, and the most memory to pack both operands and to sum in.
+const MOST_MACS: f64 = 3e5;
+const MOST_ROOM: usize = 24 << 10;
+
+/// A small product of 8-bit operands, on one thread. Only the RHS may be packed already.
+pub(crate) struct Small<'a> {
+    kernel: &'static Kernel,
+    shape: Shape,
+    lhs: &'a Operand<'a>,
+    rhs: Rhs<'a>,
+    readings: [Reading; 2],
+    offsets: [LineOffsets<'a>; 2],
+    is_in_place: bool,
+    room: Room,
+}
+
+enum Rhs<'a> {
+    Operand(&'a Operand<'a>),
+    /// Packed for the kernel, and how many groups of each stretch sums of 16 bits hold.
+    Ready(Prepared<'a>, Option<&'a [u8]>),
+}
+
+impl<'a> Small<'a> {
+    /// None if the product is of another kind.
+    #[inline]
+    pub(crate) fn new(kernel: &'static Kernel, lhs: &'a Factor<'a>, rhs: &'a Factor<'a>, shape: Shape) -> Option<Self> {
+        if shape.macs() > MOST_MACS || shape.depth == 0 {
+            return None;
+        }
+        let operand = lhs.operand()?;
+        let (kernel, rhs_of, lhs_to, rhs_reading) = if let Some(operand) = rhs.operand() {
+            let to = kernel.groups.rhs_encoding(lhs.encoding());
+            (kernel, Rhs::Operand(operand), lhs.encoding(), Reading::plain(operand.encoding, to))
+        } else {
+            let panels = rhs.panels()?;
+            let kernel = [Some(kernel), kernel.narrow].into_iter().flatten().find(|kernel| panels.is_for(kernel))?;
+            let to = lhs_encoding(kernel.groups, Some(panels), lhs.encoding());
+            (kernel, Rhs::Ready(panels.prepared(), panels.spans()), to, panels.reading())
+        };
+        let readings = [Reading::plain(lhs.encoding(), lhs_to), rhs_reading];
+        let offsets = [lhs.line_offsets(&readings[0]), rhs.line_offsets(&readings[1])];
+        let is_in_place = kernel.groups.read_in_place(operand, &readings[LHS]);
+        let is_summed = [RHS, LHS].map(|other| offsets[other].uniform() != Some(0));
+        let room = Room::new(kernel, shape, is_in_place, matches!(rhs_of, Rhs::Ready(..)), is_summed);
+        let small = Self { kernel, shape, lhs: operand, rhs: rhs_of, readings, offsets, is_in_place, room };
+        (small.scratch_len() <= MOST_ROOM).then_some(small)
+    }
+
+    pub(crate) fn scratch_len(&self) -> usize {
+        let Room { lhs, rhs, lhs_sums, rhs_sums, acc } = self.room;
+        Carver::cost(lhs) + Carver::cost(rhs) + Carver::cost((lhs_sums + rhs_sums + 3 * acc) * size_of::<i32>())
+    }
+
+    /// Computes it in `scratch`, of as many bytes as [`Small::scratch_len`] says, which begin on a cache line.
+    pub(crate) fn run(&self, finish: &Finish, scratch: &mut [u8]) {
+        let Self { kernel, shape: Shape { rows, cols, depth }, ref room, .. } = *self;
+        let mut carver = Carver::new(scratch);
+        let (lhs_bytes, rhs_bytes) = (carver.bytes(room.lhs), carver.bytes(room.rhs));
+        let (lhs_sums, ints) = carver.ints(room.lhs_sums + room.rhs_sums + 3 * room.acc).split_at_mut(room.lhs_sums);
+        let (rhs_sums, ints) = ints.split_at_mut(room.rhs_sums);
+        let (acc, finishing) = ints.split_at_mut(room.acc);
+        let lines = if self.is_in_place {
+            let lines = Lines::InPlace { operand: *self.lhs, depth: 0..depth };
+            for (row, sum) in lhs_sums.iter_mut().enumerate() {
+                *sum = kernel.sum_line(lines.get(row), self.readings[LHS].to);
+            }
+            lines
+        } else {
+            let pitch = pitch(kernel, depth);
+            kernel.pack_lines_apart(self.lhs, &self.readings[LHS], 0..rows, pitch, lhs_bytes, lhs_sums);
+            Lines::Packed { bytes: lhs_bytes, first: 0, pitch, stretch: 0..pitch }
+        };
+        let (panels, rhs_sums, spans): (&[u8], &[i32], _) = match self.rhs {
+            Rhs::Ready(prepared, spans) => (prepared.bytes, prepared.sums, spans),
+            Rhs::Operand(operand) => {
+                kernel.pack_panels(operand, &self.readings[RHS], 0..cols, rhs_bytes, rhs_sums);
+                (rhs_bytes, rhs_sums, None)
+            }
+        };
+        let mut region = Region {
+            rows: 0..0,
+            cols: 0..0,
+            depth,
+            row_sums: &[],
+            col_sums: &[],
+            row_originals: &[],
+            col_originals: &[],
+            row_offsets: self.offsets[LHS],
+            col_offsets: self.offsets[RHS],
+            rescale: None,
+        };
+        let as_sums = finish.sums().zip(region.uniform());
+        let mut group: [&[u8]; MAX_ROWS] = [&[]; MAX_ROWS];
+        let (width, panel_len) = (kernel.width, kernel.pad(depth) * kernel.width);
+        // Tiles as equal as can be.
+        let height = rows.div_ceil(rows.div_ceil(kernel.rows));
+        let together = height * kernel.finished_together();
+        for panel in 0..cols.div_ceil(width) {
+            let first = panel * width;
+            region.cols = first..cols.min(first + width);
+            region.col_sums = rhs_sums.get(first..first + width).unwrap_or_default();
+            let spans = spans.map_or(Spans::Uniform(0), |spans| {
+                let stretches = depth.div_ceil(span::DEPTHS);
+                Spans::PerStretch(&spans[panel * stretches..][..stretches])
+            });
+            // Not `step_by`, which divides.
+            let mut top = 0;
+            while top < rows {
+                region.rows = top..rows.min(top + together);
+                region.row_sums = lhs_sums.get(region.rows.clone()).unwrap_or_default();
+                let mut row = top;
+                while row < region.rows.end {
+                    let count = height.min(region.rows.end - row);
+                    lines.get_all(row, &mut group[..count]);
+                    let tile = Tile {
+                        lhs: &group[..count],
+                        lhs_encoding: self.readings[LHS].to,
+                        rhs: &panels[panel * panel_len..][..panel_len],
+                        cols: region.cols.len(),
+                        fresh: true,
+                        spans,
+                    };
+                    // SAFETY: whoever has a kernel has a CPU that runs it.
+                    unsafe { (kernel.tile)(&tile, &mut acc[(row - top) * width..]) }
+                    row += count;
+                }
+                top = region.rows.end;
+                // SAFETY: as above, and each part of the result is finished once, here.
+                unsafe {
+                    match as_sums {
+                        Some((out, offsets)) => (kernel.write_sums)(out, &region, offsets, acc),
+                        None => (kernel.finish)(finish, &region, acc, finishing),
+                    }
+                }
+            }
+        }
+    }
+}
+
+const LHS: usize = 0;
+const RHS: usize = 1;
+
+/// Bytes from one packed line of the LHS to the next.
+fn pitch(kernel: &Kernel, depth: usize) -> usize {
+    kernel.pad(depth) * kernel.groups.lhs_size()
+}
+
+/// Bytes that both operands take when they are packed, integers for their sums, and for tiles that are finished together;
+/// they are finished in twice as much again.
+struct Room {
+    lhs: usize,
+    rhs: usize,
+    lhs_sums: usize,
+    rhs_sums: usize,
+    acc: usize,
+}
+
+impl Room {
+    fn new(kernel: &Kernel, shape: Shape, is_in_place: bool, is_ready: bool, is_summed: [bool; 2]) -> Self {
+        let cols = if is_ready { 0 } else { shape.cols.next_multiple_of(kernel.width) };
+        Self {
+            lhs: if is_in_place { 0 } else { shape.rows * pitch(kernel, shape.depth) },
+            rhs: cols * kernel.pad(shape.depth),
+            lhs_sums: if is_summed[LHS] { shape.rows } else { 0 },
+            rhs_sums: if is_summed[RHS] { cols } else { 0 },
+            acc: kernel.finished_together() * kernel.tile_len(),
+        }
+    }
+}
