@@ -131,8 +131,7 @@ impl<'a> Few<'a> {
         let lines = carver.bytes(self.lines() * self.pitch());
         let sums = carver.ints(self.few_sums_len());
         let (few, ones) = lines.split_at_mut(count * self.pitch());
-        // SAFETY: whoever has a kernel has a CPU that runs it.
-        unsafe { (self.kernel.pack_lhs)(&self.few, &self.reading, 0, self.pitch(), few) }
+        self.kernel.pack_lines_apart(&self.few, &self.reading, 0..count, self.pitch(), few, &mut []);
         if let Some(offsets) = &self.added {
             for (index, line) in few.chunks_exact_mut(self.pitch()).enumerate() {
                 let offset = offsets.of(index) as i16;

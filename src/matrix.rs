@@ -85,6 +85,9 @@ impl<'a> Operand<'a> {
         order: Order,
         encoding: Encoding,
     ) -> Option<Self> {
+        // A single line without gaps lies along the depth as well, which is quicker to read.
+        let is_vector = order == Order::LineContiguous && lines == 1 && stride == 1;
+        let (order, stride) = if is_vector { (Order::DepthContiguous, depth) } else { (order, stride) };
         let (runs, len) = match order {
             Order::DepthContiguous => (lines, depth),
             Order::LineContiguous => (depth, lines),
