@@ -3,6 +3,7 @@
 #ifndef ABORTS_H
 #define ABORTS_H
 
+#include <algorithm>
 #include <csignal>
 #include <string>
 
@@ -11,7 +12,7 @@
 
 #include "check.h"
 
-// Calls `function` in a child, which has to abort. Returns what it printed before.
+// Calls `function` in a child, which has to abort. Returns what it printed before; an emulator may add what it saw.
 inline std::string PrintedByAbort(void (*function)()) {
   int ends[2];
   CHECK(pipe(ends) == 0);
@@ -29,6 +30,7 @@ inline std::string PrintedByAbort(void (*function)()) {
     printed.append(piece, static_cast<std::size_t>(size));
   }
   close(ends[0]);
+  printed.resize(std::min(printed.size(), printed.find("qemu: uncaught target signal")));
   int status;
   CHECK(waitpid(child, &status, 0) == child);
   CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);

@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cmake -S . -B target/capi -DCMAKE_BUILD_TYPE=Release >/dev/null
-cmake --build target/capi --target googlenet errors packed_products drop_in drop_in_gemmlowp >/dev/null
+cmake --build target/capi --target googlenet errors golden_hashes packed_products drop_in drop_in_gemmlowp >/dev/null
 programs=target/capi/cmake/capi-tests/programs
 
 missing=()
@@ -25,7 +25,7 @@ test -x "$unit_tests"
 cat >target/emulated-commands.sh <<END
 for QGEMM_ISA in ${missing[*]}; do
   export QGEMM_ISA
-  googlenet 1 /t/googlenet_conv && errors && packed_products || exit 1
+  googlenet 1 /t/googlenet_conv && errors && packed_products && golden_hashes golden_hashes.txt || exit 1
   drop_in gemmlowp.txt >drop_in.txt || { cat drop_in.txt; exit 1; }
   tail -n 1 drop_in.txt
 done
@@ -33,8 +33,8 @@ unset QGEMM_ISA
 PROPTEST_CASES=64 $(basename "$unit_tests") every_kernel_agrees packed:: --skip damage
 END
 status=0
-bash capi-tests/bochs.sh --timeout 1500 "$unit_tests" "$programs"/{googlenet,errors,packed_products,drop_in} target/gemmlowp.txt \
-  capi-tests/data/googlenet_conv target/emulated-commands.sh -- sh emulated-commands.sh || status=$?
+bash capi-tests/bochs.sh --timeout 1500 "$unit_tests" "$programs"/{googlenet,errors,golden_hashes,packed_products,drop_in} \
+  target/gemmlowp.txt capi-tests/data/{googlenet_conv,golden_hashes.txt} target/emulated-commands.sh -- sh emulated-commands.sh || status=$?
 if [ $status -eq 125 ]; then
   echo "emulated: NOT TESTED: ${missing[*]}: there is no emulator to be had"
   exit

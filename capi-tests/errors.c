@@ -356,6 +356,14 @@ static void allow_everything(void) {
     CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
 }
 
+// An emulator may have memory whatever the limit.
+static int limits_hold(void) {
+    allow(4 << 20);
+    void *beyond = mmap(NULL, 64 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    allow_everything();
+    return beyond == MAP_FAILED || munmap(beyond, 64 << 20) != 0;
+}
+
 static void runs_out_of_memory(multiply_function multiply, const struct product *p) {
     fill_memory();
     CHECK(multiply(p) == QGEMM_STATUS_OUT_OF_MEMORY && memory_is_as_filled());
@@ -484,7 +492,11 @@ int main(void) {
     status_messages();
     last_errors();
     more_than_any_memory();
-    out_of_memory();
-    out_of_memory_for_threads();
+    if (limits_hold()) {
+        out_of_memory();
+        out_of_memory_for_threads();
+    } else {
+        printf("left out: calls without memory, for here memory cannot be limited\n");
+    }
     return 0;
 }

@@ -19,7 +19,7 @@ static const char *order(uint32_t order) {
 
 /* qgemm_gemm: any operands, bits, promises and stages */
 
-enum { SMALL = 400, MIDDLING = 40, PROMISED = 64, EIGHT_BIT = 64, PACKED = 80 };
+enum { SMALL = 400, MIDDLING = 15, PROMISED = 64, EIGHT_BIT = 64, PACKED = 80 };
 
 static int size(struct seed *seed, uint64_t number) {
     if (number >= SMALL)

@@ -5,6 +5,7 @@
 #include "check.h"
 #include "weights.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -125,7 +126,10 @@ static void damaged_forms(struct seed *seed) {
     free_weights(&w);
 }
 
-// What the kernel "scalar" makes of a file of this operand in another process: the status of loading it.
+// This program is not one for this system: an emulator runs it, which the system does not know.
+enum { NOT_RUN = 126 };
+
+// What the kernel "scalar" makes of a file of this operand in another process: the status of loading it; or NOT_RUN.
 static int loaded_by_scalar(const char *program, struct form form) {
     FILE *file = file_of(form);
     pid_t child = fork();
@@ -135,7 +139,7 @@ static int loaded_by_scalar(const char *program, struct form form) {
         snprintf(size, sizeof size, "%zu", form.size);
         if (dup2(fileno(file), STDIN_FILENO) == STDIN_FILENO && setenv("QGEMM_ISA", "scalar", 1) == 0)
             execl(program, program, size, (char *)NULL);
-        _exit(127);
+        _exit(errno == ENOEXEC ? NOT_RUN : 127);
     }
     int status;
     CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && fclose(file) == 0);
@@ -167,8 +171,13 @@ static void another_kernel_needs_the_portable_form(const char *program, struct s
         qgemm_packed *packed = pack(&w);
         struct form blob = packed_form(packed), portable = portable_form(packed);
         int is_scalar = strcmp(qgemm_kernel_name(), "scalar") == 0;
-        CHECK(loaded_by_scalar(program, blob) == (is_scalar ? QGEMM_STATUS_OK : QGEMM_STATUS_PACKED_LAYOUT));
-        CHECK(loaded_by_scalar(program, portable) == QGEMM_STATUS_OK);
+        int status = loaded_by_scalar(program, blob);
+        if (status == NOT_RUN) {
+            printf("left out: other kernels, for no other process can be started here\n");
+        } else {
+            CHECK(status == (is_scalar ? QGEMM_STATUS_OK : QGEMM_STATUS_PACKED_LAYOUT));
+            CHECK(loaded_by_scalar(program, portable) == QGEMM_STATUS_OK);
+        }
         free(blob.bytes);
         free(portable.bytes);
         qgemm_packed_free(packed);
