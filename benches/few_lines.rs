@@ -1,10 +1,19 @@
-//! Products of a few lines: bytes of weights that they take in a second, and what share that is of what the processor reads.
+//! Products of a few lines: bytes of weights that they take in a second, and what share that is of what the processor reads;
+//! and GOPS, and what share those are of what its instructions do in registers.
 //! On one thread; QGEMM_ISA chooses the kernel. `few_lines ROWS COLS DEPTH...` measures other shapes.
 //!
 //! Warm, the weights are the same in every call; cold, a call has the next of so many copies that no cache holds them. The
 //! forms of the weights and the mere reading take turns, and the fastest tenth of each counts.
 
+#[path = "limit/memory.rs"]
+mod memory;
+#[path = "call/raw.rs"]
+mod raw;
+#[path = "limit/registers.rs"]
+mod registers;
+
 use qgemm::*;
+use registers::Limit;
 use std::hint::black_box;
 use std::ptr::{null, null_mut};
 use std::time::Instant;
@@ -54,19 +63,7 @@ impl Form {
 }
 
 fn operand(data: &[u8], rows: usize, cols: usize, order: u32) -> RawOperand {
-    RawOperand {
-        struct_size: size_of::<RawOperand>(),
-        data: data.as_ptr().cast(),
-        packed: null(),
-        rows: rows as i64,
-        cols: cols as i64,
-        stride: 0,
-        r#type: QGEMM_TYPE_U8,
-        order: if order == 0 { QGEMM_ROW_MAJOR } else { QGEMM_COL_MAJOR },
-        offset: I32Values { data: null(), len: 0, value: -131, axis: QGEMM_UNIFORM },
-        least: 0,
-        greatest: 0,
-    }
+    RawOperand { order, offset: raw::uniform(-131), ..raw::operand(data, rows, cols) }
 }
 
 /// One shape, whose weights lie in one form.
@@ -100,26 +97,15 @@ impl Product {
     fn weights(&self, data: &[u8]) -> RawOperand {
         let (rows, cols, depth) = self.shape;
         match (self.is_left(), self.form) {
-            (true, Form::AlongLines) => operand(data, rows, depth, 1),
-            (true, _) => operand(data, rows, depth, 0),
-            (false, Form::AlongLines) => operand(data, depth, cols, 0),
-            (false, _) => operand(data, depth, cols, 1),
+            (true, Form::AlongLines) => operand(data, rows, depth, QGEMM_COL_MAJOR),
+            (true, _) => operand(data, rows, depth, QGEMM_ROW_MAJOR),
+            (false, Form::AlongLines) => operand(data, depth, cols, QGEMM_ROW_MAJOR),
+            (false, _) => operand(data, depth, cols, QGEMM_COL_MAJOR),
         }
     }
 
     fn pack(&self, data: &[u8]) -> *mut PackedHandle {
-        let options = PackOptions {
-            struct_size: size_of::<PackOptions>(),
-            side: if self.is_left() { QGEMM_LHS } else { QGEMM_RHS },
-            result_order: QGEMM_ROW_MAJOR,
-            other_type: QGEMM_TYPE_U8,
-            bits: 8,
-            memory: null_mut(),
-            memory_size: 0,
-            group_size: 0,
-            scales: null(),
-            zero_points: null(),
-        };
+        let options = raw::pack_options(if self.is_left() { QGEMM_LHS } else { QGEMM_RHS });
         let mut packed = null_mut();
         // SAFETY: the data are as many as the sizes say.
         assert_eq!(unsafe { qgemm_pack(&self.weights(data), &options, &mut packed) }, Status::Ok);
@@ -132,26 +118,18 @@ impl Product {
         self.next = (self.next + 1) % self.copies.len().max(self.packed.len());
         if self.form == Form::Read {
             let begin = Instant::now();
-            black_box(read(&self.copies[self.next]));
+            black_box(memory::read(&self.copies[self.next]));
             return begin.elapsed().as_secs_f64();
         }
         let weights = match self.form {
-            Form::Packed => RawOperand { data: null(), packed: self.packed[self.next], ..operand(&[], 0, 0, 0) },
+            Form::Packed => RawOperand { offset: raw::uniform(-131), ..raw::packed(self.packed[self.next]) },
             _ => self.weights(&self.copies[self.next]),
         };
         let (lhs, rhs) = match self.is_left() {
-            true => (weights, operand(lines, depth, cols, 1)),
-            false => (operand(lines, rows, depth, 0), weights),
+            true => (weights, operand(lines, depth, cols, QGEMM_COL_MAJOR)),
+            false => (operand(lines, rows, depth, QGEMM_ROW_MAJOR), weights),
         };
-        let result = RawResult {
-            struct_size: size_of::<RawResult>(),
-            data: result.as_mut_ptr().cast(),
-            rows: rows as i64,
-            cols: cols as i64,
-            stride: 0,
-            r#type: QGEMM_TYPE_S32,
-            order: QGEMM_ROW_MAJOR,
-        };
+        let result = raw::result(result, QGEMM_TYPE_S32, rows, cols);
         let begin = Instant::now();
         // SAFETY: all have the sizes that they say.
         let status = unsafe { qgemm_gemm(null(), &lhs, &rhs, &result, null(), 0, null()) };
@@ -168,18 +146,7 @@ impl Drop for Product {
     }
 }
 
-/// Reads everything, in as few operations as there are vectors.
-fn read(bytes: &[u8]) -> u64 {
-    let mut all = [0; 16];
-    for words in bytes.chunks_exact(128) {
-        for (all, word) in all.iter_mut().zip(words.as_chunks().0) {
-            *all |= u64::from_ne_bytes(*word);
-        }
-    }
-    all.iter().fold(0, |all, x| all | x)
-}
-
-fn measure(shape: (usize, usize, usize)) {
+fn measure(shape: (usize, usize, usize), limit: &Limit) {
     let (rows, cols, depth) = shape;
     let (few, many) = (rows.min(cols), rows.max(cols));
     let lines: Vec<u8> = (0..few * depth).map(|i| (i * 7) as u8).collect();
@@ -203,22 +170,25 @@ fn measure(shape: (usize, usize, usize)) {
             (many * depth) as f64 / times[times.len() / 10] / 1e9
         });
         for (form, rate) in forms.iter().zip(rates) {
+            let gops = rate * 2.0 * few as f64;
+            let share = if *form == Form::Read { String::new() } else { format!("{gops:6.1}  {}", limit.share(gops)) };
             println!(
-                "{:>14}  {}  {:>11}  {rate:6.1}  {:4.0} %  {:6.1}",
+                "{:>14}  {}  {:>11}  {rate:6.1}  {:8.0} %  {share}",
                 format!("{rows}x{cols}x{depth}"),
                 if is_cold { "cold" } else { "warm" },
                 form.name(),
                 rate / rates[0] * 100.0,
-                if *form == Form::Read { 0.0 } else { rate * 2.0 * few as f64 },
             );
         }
     }
 }
 
 fn main() {
-    println!("kernel {}", Kernel::chosen().expect("a kernel").name);
-    println!("         shape               weights    GB/s  of reading  GOPS");
+    let kernel = Kernel::chosen().expect("a kernel");
+    let limit = Limit::of(kernel);
+    println!("kernel {}", kernel.name);
+    println!("         shape               weights    GB/s  of reading    GOPS   of the instructions' limit");
     let sizes: Vec<usize> = std::env::args().skip(1).filter_map(|size| size.parse().ok()).collect();
     let shapes: Vec<_> = sizes.as_chunks::<3>().0.iter().map(|&[rows, cols, depth]| (rows, cols, depth)).collect();
-    (if shapes.is_empty() { &SHAPES[..] } else { &shapes }).iter().for_each(|&shape| measure(shape));
+    (if shapes.is_empty() { &SHAPES[..] } else { &shapes }).iter().for_each(|&shape| measure(shape, &limit));
 }

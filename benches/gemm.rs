@@ -1,11 +1,18 @@
 //! GOPS (2 for each multiplication) of whole products, u8 × u8 scaled down to u8, with zero points on both sides and both
-//! operands packed in the call, on every kernel that this processor runs. One thread.
+//! operands packed in the call, on every kernel that this processor runs, and their share of what its instructions do in registers. One thread.
+
+#[path = "limit/fastest.rs"]
+mod fastest;
+#[path = "limit/registers.rs"]
+mod registers;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use fastest::fastest;
 use qgemm::{
     Cast, Context, Encoding, Factor, Finish, Kernel, Offset, Operand, Order, Output, QuantizeDown, Stage, Store,
     Values, gemm,
 };
+use registers::Limit;
 use std::time::Duration;
 
 /// Rows, columns, depth: small, square, matrix-vector, convolution layers, a language model's prefill.
@@ -44,13 +51,14 @@ fn noise(len: usize) -> Vec<u8> {
 }
 
 fn product(c: &mut Criterion) {
+    let kernels: Vec<_> = Kernel::available().map(|kernel| (kernel, Limit::of(kernel))).collect();
     for (rows, cols, depth) in SHAPES {
         let mut group = c.benchmark_group(format!("{rows}x{cols}x{depth}"));
         group.throughput(Throughput::Elements(2 * (rows * cols * depth) as u64));
         group.warm_up_time(Duration::from_millis(200)).measurement_time(Duration::from_millis(800)).sample_size(20);
         let (a, b) = (noise(rows * depth), noise(cols * depth));
         let mut result = vec![0; rows * cols];
-        for kernel in Kernel::available() {
+        for (kernel, limit) in &kernels {
             if kernel.name == "scalar" && rows * cols * depth > 1 << 24 {
                 continue;
             }
@@ -65,12 +73,14 @@ fn product(c: &mut Criterion) {
                     multiplier: Values::Uniform(5),
                     shift: Values::Uniform(20),
                 })];
-                group.bench_function(BenchmarkId::new(kernel.name, name), |bencher| {
-                    bencher.iter(|| {
-                        let store = Store::U8(Output::new(&mut result, (rows, cols), cols), Cast::Saturating);
-                        gemm(&context, &lhs, &rhs, &Finish::new(&stages, store)).expect("memory")
-                    });
+                let seconds = fastest(&mut group, BenchmarkId::new(kernel.name, name), || {
+                    let store = Store::U8(Output::new(&mut result, (rows, cols), cols), Cast::Saturating);
+                    gemm(&context, &lhs, &rhs, &Finish::new(&stages, store)).expect("memory")
                 });
+                if let Some(seconds) = seconds {
+                    let gops = 2e-9 * (rows * cols * depth) as f64 / seconds;
+                    println!("{gops:33.1} GOPS at best, {}", limit.share(gops));
+                }
             }
         }
     }

@@ -2,6 +2,9 @@
 //! thread; QGEMM_ISA chooses the kernel. The weights come from memory: every product has the next of so many copies that no
 //! cache holds them. The forms take turns, and medians are compared.
 
+#[path = "call/raw.rs"]
+mod raw;
+
 use qgemm::*;
 use std::ptr::{null, null_mut};
 use std::time::{Duration, Instant};
@@ -22,38 +25,16 @@ struct Form {
     next: usize,
 }
 
-fn operand(rows: usize, cols: usize) -> RawOperand {
-    RawOperand {
-        struct_size: size_of::<RawOperand>(),
-        data: null(),
-        packed: null(),
-        rows: rows as i64,
-        cols: cols as i64,
-        stride: 0,
-        r#type: QGEMM_TYPE_U8,
-        order: QGEMM_ROW_MAJOR,
-        offset: I32Values { data: null(), len: 0, value: 0, axis: QGEMM_UNIFORM },
-        least: 0,
-        greatest: 0,
-    }
-}
-
 impl Form {
     fn new(bits: u32, group_size: usize) -> Self {
         let codes: Vec<u8> = (0..COLS * DEPTH).map(|i| ((i.wrapping_mul(i) >> 5) as u8) >> (8 - bits)).collect();
         let scales = vec![0.01; if group_size == 0 { 0 } else { COLS * DEPTH.div_ceil(group_size) }];
-        let weights = RawOperand { data: codes.as_ptr().cast(), ..operand(DEPTH, COLS) };
+        let weights = raw::operand(&codes, DEPTH, COLS);
         let options = PackOptions {
-            struct_size: size_of::<PackOptions>(),
-            side: QGEMM_RHS,
-            result_order: QGEMM_ROW_MAJOR,
-            other_type: QGEMM_TYPE_U8,
             bits,
-            memory: null_mut(),
-            memory_size: 0,
             group_size,
             scales: if group_size == 0 { null() } else { scales.as_ptr() },
-            zero_points: null(),
+            ..raw::pack_options(QGEMM_RHS)
         };
         let mut size = 0;
         // SAFETY: codes and scales are as many as the sizes say.
@@ -70,17 +51,10 @@ impl Form {
 
     fn multiply(&mut self, rows: usize, lines: &[u8], result: &mut [u32]) -> Duration {
         self.next = (self.next + 1) % self.copies.len();
-        let lhs = RawOperand { data: lines.as_ptr().cast(), ..operand(rows, DEPTH) };
-        let rhs = RawOperand { packed: self.copies[self.next], ..operand(0, 0) };
-        let result = RawResult {
-            struct_size: size_of::<RawResult>(),
-            data: result.as_mut_ptr().cast(),
-            rows: rows as i64,
-            cols: COLS as i64,
-            stride: 0,
-            r#type: if self.group_size == 0 { QGEMM_TYPE_S32 } else { QGEMM_TYPE_F32 },
-            order: QGEMM_ROW_MAJOR,
-        };
+        let lhs = raw::operand(lines, rows, DEPTH);
+        let rhs = raw::packed(self.copies[self.next]);
+        let r#type = if self.group_size == 0 { QGEMM_TYPE_S32 } else { QGEMM_TYPE_F32 };
+        let result = raw::result(result, r#type, rows, COLS);
         let begin = Instant::now();
         // SAFETY: all have the sizes that they say.
         let status = unsafe { qgemm_gemm(null(), &lhs, &rhs, &result, null(), 0, null()) };

@@ -40,8 +40,9 @@ pub(crate) fn gemm_in(
 ) -> Result<(), Error> {
     let Some(shape) = shape(lhs, rhs)? else { return Ok(()) };
     assert_eq!((shape.rows, shape.cols), finish.store().shape(), "the result has another shape");
-    let worth = if context.threads.is_warm() { WORTH_SHARING } else { WORTH_WAKING };
-    let threads = if shape.macs() < worth { 1 } else { context.threads() };
+    let macs = shape.macs();
+    let is_shared = macs >= WORTH_WAKING || macs >= WORTH_SHARING && context.threads.are_worth_it();
+    let threads = if is_shared { context.threads() } else { 1 };
     Walk::new(context, lhs, rhs, shape, threads).run(context, finish, workspace)
 }
 
@@ -54,6 +55,7 @@ pub(crate) fn workspace_len(context: &Context, lhs: &Factor, rhs: &Factor) -> Re
 }
 
 /// The ways to compute a product.
+#[expect(clippy::large_enum_variant, reason = "it lies on the stack of one call")]
 enum Walk<'a> {
     Small(Small<'a>),
     Few(Few<'a>),
@@ -138,7 +140,8 @@ struct Product<'a> {
 const LHS: usize = 0;
 const RHS: usize = 1;
 
-/// Multiplications that are worth a second thread: one that sleeps takes some 20 us to come, one that lingers none.
+/// Multiplications that are worth a second thread in any case, and if it lingers or such products come one after the other:
+/// a thread that sleeps takes some 20 us to come, one that lingers none.
 const WORTH_WAKING: f64 = 4e6;
 const WORTH_SHARING: f64 = 4e5;
 

@@ -6,14 +6,14 @@
 use crate::error::Error;
 use crate::matrix::{Encoding, Operand};
 use crate::output::{FinishFn, WriteSumsFn};
-use crate::pack::{Groups, PackLhsFn, PackRhsFn, SumLineFn};
+use crate::pack::{Groups, PackLhsFn, PackRhsFn, SumLineFn, Ways};
 use crate::planes::ExpandFn;
 use crate::reading::Reading;
 use crate::segment::AddSegmentFn;
 use crate::span::Spans;
 use once_cell::sync::Lazy;
 
-pub(crate) use few_lines::{FewLines, Product as FewProduct, SLICE};
+pub(crate) use few_lines::{FewLines, Product as FewProduct, SLICE, even};
 
 /// Everything the rest of the library knows of an instruction set.
 pub struct Kernel {
@@ -25,8 +25,8 @@ pub struct Kernel {
     pub(crate) rows: usize,
     /// How many lines of the RHS a panel holds.
     pub(crate) width: usize,
-    pub(crate) pack_lhs: PackLhsFn,
-    pub(crate) pack_rhs: PackRhsFn,
+    pub(crate) pack_lhs: Ways<PackLhsFn>,
+    pub(crate) pack_rhs: Ways<PackRhsFn>,
     pub(crate) sum_line: SumLineFn,
     pub(crate) expand: ExpandFn,
     pub(crate) tile: TileFn,
@@ -108,13 +108,29 @@ impl Kernel {
         *CHOSEN
     }
 
-    /// Packs a whole RHS into panels, as a product with an LHS of this encoding would: for benches.
+    /// Packs and sums a whole RHS, as a product with an LHS of this encoding would: for benches.
     #[doc(hidden)]
-    pub fn pack_whole(&self, rhs: &Operand, lhs: Encoding, panels: &mut Vec<u8>) {
-        let padded = |len: usize, unit: usize| len.next_multiple_of(unit);
-        panels.resize(padded(rhs.lines, self.width) * padded(rhs.depth, self.groups.len()), 0);
-        // SAFETY: whoever has a kernel has a CPU that runs it.
-        unsafe { (self.pack_rhs)(rhs, &Reading::plain(rhs.encoding, self.groups.rhs_encoding(lhs)), 0, panels) }
+    pub fn pack_whole_rhs(&self, rhs: &Operand, lhs: Encoding, bytes: &mut Vec<u8>, sums: &mut Vec<i32>) {
+        let room = self.room_for_panels(rhs.lines, rhs.depth);
+        bytes.resize(room.bytes, 0);
+        sums.resize(room.sums, 0);
+        let reading = Reading::plain(rhs.encoding, self.groups.rhs_encoding(lhs));
+        self.pack_panels(rhs, &reading, 0..rhs.lines, bytes, sums);
+    }
+
+    /// Packs and sums a whole LHS, even if the kernel would read it in place: for benches.
+    #[doc(hidden)]
+    pub fn pack_whole_lhs(&self, lhs: &Operand, bytes: &mut Vec<u8>, sums: &mut Vec<i32>) {
+        let room = self.room_for_lines(lhs.lines, lhs.depth);
+        bytes.resize(room.bytes, 0);
+        sums.resize(room.sums, 0);
+        self.pack_lines(lhs, &Reading::plain(lhs.encoding, lhs.encoding), 0..lhs.lines, bytes, sums);
+    }
+
+    /// The kernel for small numbers, if there is one: for benches.
+    #[doc(hidden)]
+    pub fn narrow(&self) -> Option<&'static Kernel> {
+        self.narrow
     }
 
     fn named(name: &'static str) -> Result<&'static Kernel, Error> {
@@ -180,12 +196,23 @@ macro_rules! kernel {
             const WIDENED: bool = GROUPS.lhs_size() == 2;
 
             $(#[target_feature(enable = $feature)])*
-            fn pack_lhs(src: &Operand, reading: &Reading, first: usize, pitch: usize, lines: &mut [u8]) {
-                pack::pack_lhs::<WIDENED>(src, reading, first, pitch, lines)
+            fn pack_lhs<const WAY: usize>(
+                src: &Operand,
+                reading: &Reading,
+                first: usize,
+                pitch: usize,
+                lines: &mut [u8],
+                sums: &mut [i32],
+            ) {
+                // Closures have the features of the function around them.
+                let shuffle = pack::Turn {
+                    turn: |rows: [&_; _]| $($shuffle)::+::turn(rows),
+                    sum_bytes: |whole: &[_], last: &_, added| $($shuffle)::+::sum_bytes(whole, last, added),
+                };
+                pack::pack_lhs::<WIDENED, WAY>(src, reading, first, pitch, lines, sums, shuffle)
             }
             $(#[target_feature(enable = $feature)])*
-            fn pack_rhs(src: &Operand, reading: &Reading, first: usize, panels: &mut [u8]) {
-                // Closures have the features of the function around them.
+            fn pack_rhs<const WAY: usize>(src: &Operand, reading: &Reading, first: usize, panels: &mut [u8], sums: &mut [i32]) {
                 let shuffle = pack::Shuffle {
                     transpose: |lines: [&_; _], added, to: &mut [_], pitch| {
                         $($shuffle)::+::transpose(lines, added, to, pitch)
@@ -193,12 +220,15 @@ macro_rules! kernel {
                     interleave: |depths: [&_; _], added, to: &mut [_]| {
                         $($shuffle)::+::interleave(depths, added, to)
                     },
+                    add_sums: |groups: &[_], encoding, sums: &mut [_; $width]| {
+                        $($shuffle)::+::add_sums(groups, encoding, sums)
+                    },
                 };
-                pack::pack_rhs::<$width, { GROUPS.len() }>(src, reading, first, panels, shuffle)
+                pack::pack_rhs::<$width, { GROUPS.len() }, WAY>(src, reading, first, panels, sums, shuffle)
             }
             $(#[target_feature(enable = $feature)])*
             fn sum_line(line: &[u8], encoding: Encoding) -> i32 {
-                pack::sum_line::<WIDENED>(line, encoding)
+                pack::sum_line::<WIDENED>(line, encoding, |whole: &[_], last: &_, added| $($shuffle)::+::sum_bytes(whole, last, added))
             }
             $(#[target_feature(enable = $feature)])*
             fn expand(planes: &Planes, from: &[u8], to: &mut [u8]) {
@@ -234,8 +264,16 @@ macro_rules! kernel {
                 groups: GROUPS,
                 rows: $rows,
                 width: $width,
-                pack_lhs,
-                pack_rhs,
+                pack_lhs: [
+                    pack_lhs::<{ pack::ALONG_DEPTH }>,
+                    pack_lhs::<{ pack::SHORT_RUNS }>,
+                    pack_lhs::<{ pack::LONG_RUNS }>,
+                ],
+                pack_rhs: [
+                    pack_rhs::<{ pack::ALONG_DEPTH }>,
+                    pack_rhs::<{ pack::SHORT_RUNS }>,
+                    pack_rhs::<{ pack::LONG_RUNS }>,
+                ],
                 sum_line,
                 expand,
                 tile: multiply,

@@ -85,6 +85,9 @@ impl<'a> Operand<'a> {
         order: Order,
         encoding: Encoding,
     ) -> Option<Self> {
+        // A single line without gaps lies along the depth as well, which is quicker to read.
+        let is_vector = order == Order::LineContiguous && lines == 1 && stride == 1;
+        let (order, stride) = if is_vector { (Order::DepthContiguous, depth) } else { (order, stride) };
         let (runs, len) = match order {
             Order::DepthContiguous => (lines, depth),
             Order::LineContiguous => (depth, lines),
@@ -122,6 +125,12 @@ impl<'a> Operand<'a> {
         assert!(index < runs.count);
         // SAFETY: whoever made the view promised that this run is readable.
         unsafe { std::slice::from_raw_parts(self.data.add(index * self.stride), runs.len) }
+    }
+
+    /// Bytes from one contiguous run to the next.
+    #[inline(always)]
+    pub(crate) fn pitch(&self) -> usize {
+        self.stride
     }
 
     /// Some of the lines over a stretch of the depth.

@@ -1,11 +1,11 @@
 //! Lines of an operand as the kernels read them: packed, with their sums.
 
-use crate::kernel::{Kernel, Tile};
+use crate::kernel::Kernel;
 use crate::matrix::{Encoding, Operand};
+use crate::pack;
 use crate::planes::Planes;
 use crate::reading::Reading;
 use crate::segment::Segment;
-use crate::span::{self, Spans};
 use std::ops::Range;
 
 /// Lines of one side, from line `first` on.
@@ -63,10 +63,17 @@ impl Kernel {
         Room { bytes: lines * self.pad(depth), sums: lines, ..Room::default() }
     }
 
-    /// Packs `lines` of an LHS.
-    pub(crate) fn pack_lines(&self, src: &Operand, reading: &Reading, lines: Range<usize>, bytes: &mut [u8]) {
+    /// Packs `lines` of an LHS, and sums them if there are `sums`.
+    pub(crate) fn pack_lines(
+        &self,
+        src: &Operand,
+        reading: &Reading,
+        lines: Range<usize>,
+        bytes: &mut [u8],
+        sums: &mut [i32],
+    ) {
         let pitch = self.pitch(src.depth);
-        self.pack_lines_apart(src, reading, lines, pitch, bytes);
+        self.pack_lines_apart(src, reading, lines, pitch, bytes, sums);
     }
 
     /// As [`Kernel::pack_lines`], so many bytes apart.
@@ -77,15 +84,16 @@ impl Kernel {
         lines: Range<usize>,
         pitch: usize,
         bytes: &mut [u8],
+        sums: &mut [i32],
     ) {
+        let pack = self.pack_lhs[pack::way(src, lines.len())];
         // SAFETY: whoever has a kernel has a CPU that runs it.
-        unsafe { (self.pack_lhs)(src, reading, lines.start, pitch, &mut bytes[..lines.len() * pitch]) }
+        unsafe { pack(src, reading, lines.start, pitch, &mut bytes[..lines.len() * pitch], sums) }
     }
 
     /// Packs an LHS of one line, and zeros after it.
     pub(crate) fn pack_line(&self, src: &Operand, reading: &Reading, bytes: &mut [u8]) {
-        // SAFETY: whoever has a kernel has a CPU that runs it.
-        unsafe { (self.pack_lhs)(src, reading, 0, bytes.len(), bytes) }
+        self.pack_lines_apart(src, reading, 0..1, bytes.len(), bytes, &mut []);
     }
 
     /// The sum of a line of an LHS that the kernels read as `encoding`.
@@ -94,11 +102,20 @@ impl Kernel {
         unsafe { (self.sum_line)(line, encoding) }
     }
 
-    /// Packs `lines` of an RHS into panels.
-    pub(crate) fn pack_panels(&self, src: &Operand, reading: &Reading, lines: Range<usize>, bytes: &mut [u8]) {
-        let bytes = &mut bytes[..self.room_for_panels(lines.len(), src.depth).bytes];
+    /// Packs `lines` of an RHS into panels, and sums them if there are `sums`.
+    pub(crate) fn pack_panels(
+        &self,
+        src: &Operand,
+        reading: &Reading,
+        lines: Range<usize>,
+        bytes: &mut [u8],
+        sums: &mut [i32],
+    ) {
+        let room = self.room_for_panels(lines.len(), src.depth);
+        let pack = self.pack_rhs[pack::way(src, room.sums)];
+        let bytes = &mut bytes[..room.bytes];
         // SAFETY: whoever has a kernel has a CPU that runs it.
-        unsafe { (self.pack_rhs)(src, reading, lines.start, bytes) }
+        unsafe { pack(src, reading, lines.start, bytes, sums) }
     }
 
     /// Widens numbers that are stored in planes, as many as `to` has bytes.
@@ -111,33 +128,5 @@ impl Kernel {
     pub(crate) fn add_segment(&self, segment: &Segment, acc: &[i32], floats: &mut [i32]) {
         // SAFETY: whoever has a kernel has a CPU that runs it.
         unsafe { (self.add_segment)(segment, acc, floats) }
-    }
-
-    /// The sums of all lines of panels that hold numbers of `encoding`: their products with a line of ones.
-    pub(crate) fn sum_panels(&self, panels: &[u8], encoding: Encoding, depth: usize, sums: &mut [i32]) {
-        const GROUPS: usize = 1024;
-        static BYTES: [[u8; 8]; GROUPS] = [[1; 8]; GROUPS];
-        static WIDENED: [[[u8; 2]; 2]; GROUPS] = [[1u16.to_ne_bytes(); 2]; GROUPS];
-        let ones = if self.groups.are_bytes() { BYTES.as_flattened() } else { WIDENED.as_flattened().as_flattened() };
-        let group_len = self.groups.len() * self.width;
-        let lhs_group_len = self.groups.len() * self.groups.lhs_size();
-        sums.fill(0);
-        if depth == 0 {
-            return;
-        }
-        for (panel, sums) in panels.chunks_exact(self.width * self.pad(depth)).zip(sums.chunks_exact_mut(self.width)) {
-            for groups in panel.chunks(GROUPS * group_len) {
-                let tile = Tile {
-                    lhs: &[&ones[..groups.len() / group_len * lhs_group_len]],
-                    lhs_encoding: self.groups.lhs_encoding(encoding).unwrap_or(Encoding::U8),
-                    rhs: groups,
-                    cols: self.width,
-                    fresh: false,
-                    spans: Spans::Uniform(span::MAX),
-                };
-                // SAFETY: whoever has a kernel has a CPU that runs it.
-                unsafe { (self.tile)(&tile, sums) }
-            }
-        }
     }
 }

@@ -73,22 +73,20 @@ impl<'a> Small<'a> {
         let (rhs_sums, ints) = ints.split_at_mut(room.rhs_sums);
         let (acc, finishing) = ints.split_at_mut(room.acc);
         let lines = if self.is_in_place {
-            Lines::InPlace { operand: *self.lhs, depth: 0..depth }
+            let lines = Lines::InPlace { operand: *self.lhs, depth: 0..depth };
+            for (row, sum) in lhs_sums.iter_mut().enumerate() {
+                *sum = kernel.sum_line(lines.get(row), self.readings[LHS].to);
+            }
+            lines
         } else {
             let pitch = pitch(kernel, depth);
-            kernel.pack_lines_apart(self.lhs, &self.readings[LHS], 0..rows, pitch, lhs_bytes);
+            kernel.pack_lines_apart(self.lhs, &self.readings[LHS], 0..rows, pitch, lhs_bytes, lhs_sums);
             Lines::Packed { bytes: lhs_bytes, first: 0, pitch, stretch: 0..pitch }
         };
-        for (row, sum) in lhs_sums.iter_mut().enumerate() {
-            *sum = kernel.sum_line(lines.get(row), self.readings[LHS].to);
-        }
         let (panels, rhs_sums, spans): (&[u8], &[i32], _) = match self.rhs {
             Rhs::Ready(prepared, spans) => (prepared.bytes, prepared.sums, spans),
             Rhs::Operand(operand) => {
-                kernel.pack_panels(operand, &self.readings[RHS], 0..cols, rhs_bytes);
-                if self.room.rhs_sums > 0 {
-                    kernel.sum_panels(rhs_bytes, self.readings[RHS].to, depth, rhs_sums);
-                }
+                kernel.pack_panels(operand, &self.readings[RHS], 0..cols, rhs_bytes, rhs_sums);
                 (rhs_bytes, rhs_sums, None)
             }
         };

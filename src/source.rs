@@ -159,7 +159,12 @@ impl<'a> Source<'a> {
                 if self.segments.is_some() {
                     self.pack_slots(operand, lines, bytes);
                 } else if self.in_place().is_none() {
-                    kernel.pack_lines(operand, reading, lines, bytes);
+                    // Beside segments, parts of the lines are summed.
+                    let whole = self.segment.is_none();
+                    kernel.pack_lines(operand, reading, lines, bytes, if whole { &mut *sums } else { &mut [] });
+                    if whole {
+                        return Prepared { first, bytes, sums, originals };
+                    }
                 }
                 let prepared = Prepared { first, bytes, sums: &[], originals };
                 let pieces = self.pieces.max(1);
@@ -176,10 +181,7 @@ impl<'a> Source<'a> {
                 Prepared { first, bytes, sums, originals }
             }
             Side::Rhs => {
-                kernel.pack_panels(operand, reading, lines, bytes);
-                if !sums.is_empty() {
-                    kernel.sum_panels(bytes, self.encoding(), self.line.depth, sums);
-                }
+                kernel.pack_panels(operand, reading, lines, bytes, sums);
                 Prepared { first, bytes, sums, originals }
             }
         }
@@ -214,11 +216,9 @@ impl<'a> Source<'a> {
                 let part = operand.part(first..lines.end.min(first + width), depth);
                 let padded = self.line.padded(part.depth, kernel.groups);
                 let panel = bytes.split_off_mut(..padded * width).expect("room for all segments");
-                kernel.pack_panels(&part, &self.reading, 0..part.lines, panel);
+                let sums = sums.next().unwrap_or_default();
+                kernel.pack_panels(&part, &self.reading, 0..part.lines, panel, sums);
                 panel[kernel.pad(part.depth) * width..].fill(0);
-                if let Some(sums) = sums.next() {
-                    kernel.sum_panels(panel, self.encoding(), padded, sums);
-                }
             }
         }
     }

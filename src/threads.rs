@@ -23,11 +23,11 @@ impl Threads {
         }
     }
 
-    /// Whether even a small job gains. Nobody knows of the host's threads; and while a helper of ours that is late is
-    /// not waited for, `parallel_for` is.
-    pub(crate) fn is_warm(&self) -> bool {
+    /// Whether even a small job gains: a helper is at hand, or will be for the next such job. Nobody knows of the host's
+    /// threads; and while a helper of ours that is late is not waited for, `parallel_for` is.
+    pub(crate) fn are_worth_it(&self) -> bool {
         match self {
-            Self::Own(pool) => pool.is_warm(),
+            Self::Own(pool) => pool.is_in_demand() | pool.is_warm(),
             Self::Host(_) => false,
         }
     }

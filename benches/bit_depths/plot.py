@@ -4,6 +4,10 @@
 import csv
 import math
 import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parent.parent))
+from svg import circle, line, picture, text  # noqa: E402, beside this directory
 
 PANELS = {
     "real": "A layer of GoogLeNet",
@@ -30,19 +34,6 @@ def read(path):
                 point = int(row["depth"]), float(row["rms"]), float(row["predicted_rms"])
                 series[row["data"]][row["rule"]].append(point)
     return series
-
-
-def text(x, y, what, size=12, anchor="start", colour="#333", extra=""):
-    style = f'font-size="{size}" text-anchor="{anchor}" fill="{colour}"'
-    return f'<text x="{x:.1f}" y="{y:.1f}" {style} {extra}>{what}</text>'
-
-
-def line(x1, y1, x2, y2, colour, extra=""):
-    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}" {extra}/>'
-
-
-def circle(x, y, colour):
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.6" fill="white" stroke="{colour}"/>'
 
 
 class Panel:
@@ -96,10 +87,7 @@ def legend():
     yield text(x + 320, 56, "where nearest gives way to add-mod by default")
 
 
-def draw(series):
-    width, height = LEFT + COLUMNS * STEP_X - 40, TOP + 2 * STEP_Y - 24
-    yield f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif">'
-    yield f'<rect width="{width}" height="{height}" fill="#fcfcfa"/>'
+def diagrams(series, width, height):
     yield text(LEFT, 28, "Error of an accumulator (root mean square) by depth, 7 bits x 5 bits", 17)
     yield from legend()
     for number, (data, title) in enumerate(PANELS.items()):
@@ -112,8 +100,8 @@ def draw(series):
             if data not in ("constant_lines", "two_levels"):
                 yield from panel.prediction(points, colour)
     yield text(width / 2, height - 8, "depth", 12, "middle")
-    yield "</svg>"
 
 
 if __name__ == "__main__":
-    print("\n".join(draw(read(sys.argv[1]))))
+    size = LEFT + COLUMNS * STEP_X - 40, TOP + 2 * STEP_Y - 24
+    print("\n".join(picture(*size, diagrams(read(sys.argv[1]), *size))))

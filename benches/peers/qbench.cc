@@ -50,7 +50,7 @@ static void measure(const Shape &s, const std::vector<const qb_lib *> &libraries
   // A B C, B C A, ...: a slow spell of the machine hits all alike.
   for (int round = 0; round < o.rounds; round++)
     for (size_t i = 0; i < field.size(); i++) field[(i + round) % field.size()]->sample(s, o);
-  for (auto &contender : field) contender->print(out, s, o.threads);
+  for (auto &contender : field) contender->print(out, s, o);
   fflush(out);
 }
 
@@ -66,7 +66,7 @@ int main(int argc, char **argv) {
   }
   Contender::print_header(out);
   for (auto &s : chosen_shapes(o)) {
-    fprintf(stderr, "# %s\n", s.name.c_str());
+    if (!o.quiet) fprintf(stderr, "# %s\n", s.name.c_str());
     measure(s, libraries, o, out);
   }
 }

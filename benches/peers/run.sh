@@ -4,13 +4,16 @@ set -euo pipefail
 
 usage() {
   cat <<'TEXT'
-usage: benches/peers/run.sh [--quick] [--threads N] [--out DIR] [qbench options...]
+usage: benches/peers/run.sh [--quick] [--sweep | --no-sweep] [--threads N] [--out DIR] [qbench options...]
 
 Installs the rivals from package registries, builds libqgemm and the harness, measures the limits of this
-machine and then everybody interleaved. DIR (default: a new one in the cache) gets results.csv, limits.csv
-and summary.md. A rival that cannot be had is skipped with a message.
+machine and then everybody interleaved; then libqgemm on every size from 1 to 300. DIR (default: a new one in
+the cache) gets results.csv, limits.csv, summary.md and plot.svg, and of the sweep sweep.csv, heatmap.svg and
+worst.md. A rival that cannot be had is skipped with a message.
 
-  --quick      seven shapes, few samples: minutes instead of half an hour
+  --quick      ten shapes, few samples, and no sweep: minutes instead of an hour or two
+  --sweep      only the sweep: minutes
+  --no-sweep   all but the sweep
   --threads N  on N threads (default 1)
   others       go to qbench, for example --libs qgemm,gemmlowp --class conv --shape 64x64x64 --s8-bits 7
 
@@ -26,6 +29,8 @@ venv=$cache/venv
 build=$cache/build
 threads=1
 quick=
+compare=1
+sweep=1
 out=$cache/results/$(date +%Y%m%d-%H%M%S)
 qbench_options=()
 
@@ -34,7 +39,9 @@ say() { printf '# %s\n' "$*" >&2; }
 parse_options() {
   while [ $# -gt 0 ]; do
     case $1 in
-      --quick) quick=1 qbench_options+=("$1") ;;
+      --quick) quick=1 sweep='' qbench_options+=("$1") ;;
+      --sweep) sweep=1 compare='' ;;
+      --no-sweep) sweep='' ;;
       --threads) threads=${2:?--threads wants a number} && shift ;;
       --out) out=${2:?--out wants a directory} && shift ;;
       -h | --help) usage && exit ;;
@@ -111,9 +118,37 @@ measure_memory_and_tiles() {
   if [ -x "$build/pattern" ]; then "$build/pattern" >"$out/pattern.csv"; fi
 }
 
-measure_contenders() {
+# qbench, with all that it has to know of this machine.
+qbench() {
   local ort=("$venv"/lib/python3*/site-packages/onnxruntime/capi/libonnxruntime.so.*)
-  QB_ORT=${ort[0]} "$build/qbench" --threads "$threads" "${qbench_options[@]}" --out "$out/results.csv"
+  QB_ORT=${ort[0]} "$build/qbench" --threads "$threads" "$@"
+}
+
+measure_contenders() {
+  qbench "${qbench_options[@]}" --out "$out/results.csv"
+  # Who saturates may show what it can where that does no harm.
+  if [[ " ${qbench_options[*]} " != *" --s8-bits "* ]] && grep -q WRONG "$out/results.csv"; then
+    say "once more with s8 weights of 7 bits, for those who saturate"
+    qbench --variants u8s8,s8s8 "${qbench_options[@]}" --s8-bits 7 --out "$out/results-7-bits.csv"
+  fi
+}
+
+# Several passes, in different orders, of which the fastest counts; then some products beside the rivals.
+measure_sweep() {
+  say "every size from 1 to 300"
+  local pass parts=()
+  for pass in 1 2 3 random; do
+    local options=(--libs qgemm --variants "gemm_u8u8s32_zpab_kn,gemm_u8u8u8_zpab_pack")
+    if [ "$pass" = random ]; then options=(--variants "u8u8s32,u8u8u8"); fi
+    python3 "$here/sweep/grid.py" "$pass" >"$out/sweep-$pass.txt"
+    qbench --quiet --shapes-file "$out/sweep-$pass.txt" "${options[@]}" --rounds 5 --sample-ms 0.1 \
+      --out "$out/sweep-$pass.csv"
+    parts+=("$out/sweep-$pass.csv")
+    rm "$out/sweep-$pass.txt"
+  done
+  head -q -n 1 "${parts[0]}" >"$out/sweep.csv"
+  tail -q -n +2 "${parts[@]}" >>"$out/sweep.csv"
+  rm "${parts[@]}"
 }
 
 describe_machine() {
@@ -124,15 +159,31 @@ describe_machine() {
   printf 'Options: --threads %s %s\n\n' "$threads" "${qbench_options[*]}"
 }
 
-summarize() {
-  local limits=() file status=0
-  for file in "$out"/limits*.csv; do
-    if [ -s "$file" ]; then limits+=(--limits "$file"); fi
+# The files of a kind that hold anything.
+written() {
+  local file
+  for file in "$@"; do
+    if [ -s "$file" ]; then printf '%s\n' "$file"; fi
   done
+}
+
+summarize() {
+  local limits results status=0
+  mapfile -t limits < <(written "$out"/limits*.csv)
+  mapfile -t results < <(written "$out/results.csv" "$out/results-7-bits.csv")
   describe_machine >"$out/summary.md"
-  python3 "$here/summarize.py" "${limits[@]}" "$out/results.csv" >>"$out/summary.md" || status=$?
+  python3 "$here/summarize.py" "${limits[@]/#/--limits=}" "${results[@]}" >>"$out/summary.md" || status=$?
+  python3 "$here/plot.py" "${results[@]}" >"$out/plot.svg"
   cat "$out/summary.md"
-  say "written: $out"
+  return "$status"
+}
+
+summarize_sweep() {
+  local limits status=0
+  mapfile -t limits < <(written "$out"/limits*.csv)
+  python3 "$here/sweep/heatmap.py" "$out/sweep.csv" "${limits[@]}" >"$out/heatmap.svg"
+  python3 "$here/sweep/worst.py" "$out/sweep.csv" >"$out/worst.md" || status=$?
+  cat "$out/worst.md"
   return "$status"
 }
 
@@ -143,7 +194,12 @@ install_python_packages
 build_libqgemm
 build_harness
 measure_limits limits.csv
-[ -n "$quick" ] || measure_memory_and_tiles
-measure_contenders
+[ -n "$quick" ] || [ -z "$compare" ] || measure_memory_and_tiles
+[ -z "$compare" ] || measure_contenders
+[ -z "$sweep" ] || measure_sweep
 measure_limits limits-after.csv
-summarize
+status=0
+[ -z "$compare" ] || summarize || status=1
+[ -z "$sweep" ] || summarize_sweep || status=1
+say "written: $out"
+exit "$status"

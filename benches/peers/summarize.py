@@ -1,121 +1,67 @@
 #!/usr/bin/env python3
-"""Markdown tables from the CSV of qbench, one for each kind of product.
+"""Markdown tables from the CSV of qbench: all kinds of product at a glance, then each.
 
 Several files may be runs of one benchmark; medians are taken over them. Results that were found wrong are in
 no comparison and are listed at the end. Exits with 1 if one of them is ours.
 """
 
 import argparse
-import csv
-import statistics
 import sys
 from collections import defaultdict
 
-# The instruction sequence that bounds each of our kernels, as limits/peak.c names it.
-LIMIT_OF_KERNEL = {
-    "avx512vnni": "vpdpbusd zmm",
-    "avxvnni": "vpdpbusd ymm",
-    "avx512": "vpmaddwd+vpaddd zmm",
-    "avx2": "vpmaddwd+vpaddd ymm",
-}
-TYPES = {"u": "u8", "s": "s8", "i": "s32", "f": "f32"}
+from results import Limits, Results, label, packing, speed, types
 
 
-def kind(row):
-    """What is compared with what: the types, and whether the weights were packed beforehand."""
-    product = f"{TYPES[row['a']]} x {TYPES[row['b']]} -> {TYPES[row['out']]}"
-    if row["a"] == "f":
-        return product
-    return f"{product}, weights packed {'beforehand' if row['prepacked'] == '1' else 'in the call'}"
-
-
-def speed(row):
-    """GOPS: by thread time for one thread, by the best wall clock for several."""
-    return float(row["gops"] if row["threads"] == "1" else row["gops_wall_best"])
-
-
-class Results:
-    """The rows of all files, by (shape, threads) and kind."""
-
-    def __init__(self, paths):
-        self.speeds = defaultdict(list)  # of each (shape, threads, library, variant)
-        self.rows = {}
-        self.wrong = {}
-        for path in paths:
-            with open(path, newline="") as file:
-                for row in csv.DictReader(file):
-                    self.add(row)
-
-    def add(self, row):
-        key = (row["shape"], row["threads"], row["library"], row["variant"])
-        if row["check"].startswith("WRONG"):
-            self.wrong[key] = row
-            return
-        self.rows.setdefault(key, row)
-        self.speeds[key].append(speed(row))
-
-    def kinds(self):
-        order = {}
-        for row in self.rows.values():
-            order.setdefault(kind(row), row["a"] == "f")
-        return sorted(order, key=lambda k: order[k])  # f32 last, otherwise as measured
-
-    def settings(self, wanted):
-        return list(dict.fromkeys(key[:2] for key, row in self.rows.items() if kind(row) == wanted))
-
-    def at(self, setting, wanted):
-        """(median GOPS, row) of everybody in one setting and kind, the fastest first."""
-        found = [
-            (statistics.median(self.speeds[key]), row)
-            for key, row in self.rows.items()
-            if key[:2] == setting and kind(row) == wanted
-        ]
-        return sorted(found, key=lambda pair: -pair[0])
-
-
-class Limits:
-    """The instruction limits; of several measurements the higher, for the processor could do it."""
-
-    def __init__(self, paths):
-        self.gops = {}
-        self.rows = {}
-        for path in paths:
-            with open(path, newline="") as file:
-                for row in csv.DictReader(file):
-                    key = (row["sequence"], row["threads"])
-                    if float(row["gops_med"]) >= self.gops.get(key, 0):
-                        self.gops[key] = float(row["gops_med"])
-                        self.rows[key] = row
-
-    def share(self, gops, row):
-        limit = self.gops.get((LIMIT_OF_KERNEL.get(row["kernel"]), row["threads"]))
-        return f"{100 * gops / limit:.0f} %" if limit and row["a"] != "f" else "-"
-
-    def print(self):
-        if not self.rows:
-            return
-        print("## Limits of this machine, measured in this run\n")
-        print("| instructions | threads | GOPS | MAC/cycle |\n|---|---|---|---|")
-        for (sequence, threads), row in self.rows.items():
-            if sequence == "clock":
-                print(f"| clock: {float(row['gmacs_med']) / int(threads):.2f} GHz | {threads} | | |")
-            else:
-                print(f"| {sequence} | {threads} | {float(row['gops_med']):.0f} | {row['macs_per_cycle']} |")
-        print()
-
-
-def label(row):
-    return f"{row['library']} {row['variant']}"
+def table(head, rows):
+    print("| " + " | ".join(head) + " |\n" + "|---" * len(head) + "|")
+    for row in rows:
+        print("| " + " | ".join(row) + " |")
+    print()
 
 
 def ratio(ours, theirs):
     return f"{ours / theirs:.2f} x" if theirs else "-"
 
 
-def print_kind(results, limits, wanted, mine):
-    print(f"## {wanted}\n")
-    head = ["M x N x K", "threads", "best rival", "its GOPS", "ours", "our GOPS", "ratio", "to the same call", "of the limit"]
-    print("| " + " | ".join(head) + " |\n" + "|---" * len(head) + "|")
+def print_limits(limits):
+    if not limits.rows:
+        return
+    print("## Limits of this machine, measured in this run\n")
+    rows = []
+    for (sequence, threads), row in limits.rows.items():
+        if sequence == "clock":
+            rows.append([f"clock: {float(row['gmacs_med']) / int(threads):.2f} GHz", threads, "", ""])
+        else:
+            rows.append([sequence, threads, f"{float(row['gops_med']):.0f}", row["macs_per_cycle"]])
+    table(["instructions", "threads", "GOPS", "MAC/cycle"], rows)
+
+
+def glance_cell(results, setting, wanted, mine):
+    ours, rival = results.best(setting, wanted, mine)
+    if not ours:
+        return "-"
+    against = f" ({ratio(ours[0], rival[0])})" if rival else ""
+    return f"{ours[0]:.1f}{against}"
+
+
+def print_glance(results, mine):
+    """Our best variant of each kind."""
+    ours = [row for row in results.rows.values() if row["library"] == mine]
+    print("## At a glance\n")
+    print("Our GOPS, in brackets by how much the fastest rival with right results is slower: below 1 it is faster.\n")
+    for state in dict.fromkeys(packing(row) for row in ours):
+        print(f"### {state.capitalize()}\n")
+        columns = list(dict.fromkeys(types(row) for row in ours if packing(row) == state))
+        threads = {setting[1] for setting in results.settings()}
+        rows = [
+            [shape if len(threads) == 1 else f"{shape} on {count}"]
+            + [glance_cell(results, (shape, count), f"{column}, {state}", mine) for column in columns]
+            for shape, count in results.settings()
+        ]
+        table(["M x N x K", *columns], rows)
+
+
+def kind_rows(results, limits, wanted, mine):
     for setting in results.settings(wanted):
         everybody = results.at(setting, wanted)
         rivals = [pair for pair in everybody if pair[1]["library"] != mine]
@@ -125,10 +71,16 @@ def print_kind(results, limits, wanted, mine):
         for gops, row in ours:
             same_call = next((g for g, r in rivals if r["variant"] == row["variant"]), 0)
             cells = [row["variant"], f"{gops:.1f}", ratio(gops, best), ratio(gops, same_call), limits.share(gops, row)]
-            print("| " + " | ".join([*setting, *rival_cells, *cells]) + " |")
+            yield [*setting, *rival_cells, *cells]
         if not ours:
-            print("| " + " | ".join([*setting, *rival_cells, "-", "-", "-", "-", "-"]) + " |")
-    print()
+            yield [*setting, *rival_cells, "-", "-", "-", "-", "-"]
+
+
+def print_kinds(results, limits, mine):
+    head = ["M x N x K", "threads", "best rival", "its GOPS", "ours", "our GOPS", "ratio", "to the same call", "of the limit"]
+    for wanted in results.kinds():
+        print(f"## {wanted}\n")
+        table(head, kind_rows(results, limits, wanted, mine))
 
 
 def print_wrong(results):
@@ -136,14 +88,12 @@ def print_wrong(results):
     if not results.wrong:
         return
     print("## Wrong results, in no comparison\n")
-    print("Where `--s8-bits 7` makes them right, they saturate: vpmaddubsw sums two products in 16 bits.\n")
-    print("| contender | M x N x K (its GOPS) | threads |\n|---|---|---|")
+    print("Where s8 weights of 7 bits make them right, they saturate: vpmaddubsw sums two products in 16 bits.\n")
     lines = defaultdict(list)
     for (shape, threads, *_), row in results.wrong.items():
-        lines[(label(row), threads)].append(f"{shape} ({speed(row):.1f})")
-    for (contender, threads), shapes in lines.items():
-        print(f"| {contender} | {', '.join(shapes)} | {threads} |")
-    print()
+        lines[(label(row), row["s8_bits"], threads)].append(f"{shape} ({speed(row):.1f})")
+    rows = [[contender, ", ".join(shapes), bits, threads] for (contender, bits, threads), shapes in lines.items()]
+    table(["contender", "M x N x K (its GOPS)", "bits of s8", "threads"], rows)
 
 
 def main():
@@ -156,9 +106,9 @@ def main():
     everybody = [*results.rows.values(), *results.wrong.values()]
     contenders = dict.fromkeys(" ".join(filter(None, (r["library"], r["version"], r["kernel"]))) for r in everybody)
     print("Contenders: " + "; ".join(contenders) + ".\n")
-    limits.print()
-    for wanted in results.kinds():
-        print_kind(results, limits, wanted, arguments.mine)
+    print_limits(limits)
+    print_glance(results, arguments.mine)
+    print_kinds(results, limits, arguments.mine)
     print_wrong(results)
     return any(row["library"] == arguments.mine for row in results.wrong.values())
 

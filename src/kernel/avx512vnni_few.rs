@@ -1,13 +1,14 @@
 //! AVX-512 VNNI, for few lines.
 
 use super::avx512vnni::dot;
+use super::vector256::prefetch;
 use super::vector512::{Vector, load, resume, spread, store, total, zero};
 use std::arch::x86_64::*;
 
 // 16 accumulators at most, as many registers for the operand as lines, 1 for a few line.
 few_lines! {
-    features: ["avx512f", "avx512bw", "avx512vl", "avx512vnni"], lanes: 16, group: 4, columns: 64,
-    rows: [1 by 4, 2 by 4, 3 by 4, 4 by 4], strips: [1 2 3 4],
+    features: ["avx512f", "avx512bw", "avx512vl", "avx512vnni"], lanes: 16, group: 4, columns: 64, runs: 16,
+    rows: [1 2 3 4] by 4, strips: [1 2 3 4],
 }
 
 #[inline]

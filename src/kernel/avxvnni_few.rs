@@ -1,13 +1,13 @@
 //! AVX-VNNI, for few lines.
 
 use super::avxvnni::dot;
-use super::vector256::{Vector, load, resume, spread, store, total, zero};
+use super::vector256::{Vector, load, prefetch, resume, spread, store, total, zero};
 use std::arch::x86_64::*;
 
-// 8 accumulators at most, as many registers for the operand as lines, 1 for a few line.
+// 8 accumulators at most, 2 registers for the operand, 1 for a few line.
 few_lines! {
-    features: ["avx2", "avxvnni"], lanes: 8, group: 4, columns: 32,
-    rows: [1 by 4, 2 by 4, 3 by 2, 4 by 2], strips: [1 2],
+    features: ["avx2", "avxvnni"], lanes: 8, group: 4, columns: 32, runs: 16,
+    rows: [1 2 3 4] by 2, strips: [1 2],
 }
 
 #[inline]

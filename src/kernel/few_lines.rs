@@ -29,7 +29,7 @@ pub(crate) struct Product<'a> {
     pub operand: Operand<'a>,
 }
 
-/// Depths of contiguous lines that are read together. The lines' numbers are padded with zeros to as many.
+/// The most depths at which any kernel reads contiguous lines together. The few lines' numbers are padded with zeros to as many.
 pub(crate) const RUNS: usize = 16;
 
 /// Bytes of the few lines that are multiplied before those that follow them: half of the fastest cache, at most.
@@ -40,7 +40,8 @@ impl FewLines {
     pub(crate) fn pitch(&self, order: Order, lines: usize) -> usize {
         match order {
             Order::DepthContiguous => lines,
-            Order::LineContiguous => lines.next_multiple_of(self.lines),
+            // Not a power of two: the lines would compete for the same places in the caches.
+            Order::LineContiguous => lines.next_multiple_of(self.lines) + self.lines,
         }
     }
 
@@ -72,6 +73,14 @@ impl FewLines {
             }
         }
     }
+}
+
+/// So many lines in groups of no more than `most`, as equal as can be: the first few have one line more.
+#[inline(always)]
+pub(crate) fn even(count: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
+    let groups = count.div_ceil(most);
+    let (short, longer) = (count / groups, count % groups);
+    (0..groups).map(move |i| i * short + i.min(longer)..(i + 1) * short + (i + 1).min(longer))
 }
 
 impl<'a> Product<'a> {
@@ -121,7 +130,9 @@ pub(crate) mod portable {
         sums: &mut [i32],
         number: impl Fn(&[u8; N]) -> i32,
     ) {
-        for (i, sums) in sums.chunks_exact_mut(lines.len()).enumerate() {
+        let pitch = sums.len() / product.count();
+        for (i, sums) in sums.chunks_exact_mut(pitch).enumerate() {
+            let sums = &mut sums[..lines.len()];
             let line = product.line(i);
             match product.operand.encoding {
                 Encoding::U8 => multiply_line(product, line, lines.clone(), sums, &number, i32::from),
@@ -164,13 +175,19 @@ pub(crate) mod portable {
 /// of the operand), `columns` (groups of as many lines, given at each depth) and `in_order` (their sums as the lines are).
 #[cfg(target_arch = "x86_64")]
 macro_rules! few_lines {
-    (features: [$($feature:tt),*], lanes: $lanes:literal, group: $group:literal, columns: $columns:literal,
-     rows: [$($rows:literal by $lines:literal),*], strips: [$($strip:literal)*] $(,)?) => {
+    (features: [$($feature:tt),*], lanes: $lanes:literal, group: $group:literal, columns: $columns:literal, runs: $runs:literal,
+     rows: [$($rows:literal)*] by $block:literal, strips: [$($strip:literal)*] $(,)?) => {
         /// Numbers of a line that a vector holds.
         pub(super) const DEPTHS: usize = $lanes * $group;
         pub(super) const LINES: usize = $columns;
         const BYTES: usize = $lanes * 4;
         const VECTORS: usize = $columns / $lanes;
+        /// Bytes of each run in a strip.
+        const STRIP: usize = 1024;
+        /// Bytes of a run that are read between its being prefetched and its being read.
+        const AHEAD: usize = 512;
+        /// Vectors of a cache line.
+        const STEP: usize = 64 / DEPTHS;
 
         $(#[target_feature(enable = $feature)])*
         pub(super) fn multiply(product: &$crate::kernel::FewProduct, lines: std::ops::Range<usize>, sums: &mut [i32]) {
@@ -183,50 +200,49 @@ macro_rules! few_lines {
             }
         }
 
-        /// A slice of the few lines stays in the fastest cache while it meets all lines of the operand.
+        /// A slice of the few lines stays in the fastest cache while it meets all lines of the operand, and so does a slice of
+        /// those while it meets the few.
         $(#[target_feature(enable = $feature)])*
         fn along_depth<const UNSIGNED: bool>(
             product: &$crate::kernel::FewProduct,
             lines: std::ops::Range<usize>,
             sums: &mut [i32],
         ) {
-            let (count, pitch) = (product.count(), lines.len());
             let vectors = product.operand.depth.div_ceil(DEPTHS);
-            let slice = ($crate::kernel::SLICE / count / BYTES).max(8);
+            let slice = ($crate::kernel::SLICE / product.count() / BYTES).next_multiple_of(STEP);
             sums.fill(0);
             for from in (0..vectors).step_by(slice) {
                 let slice = from..vectors.min(from + slice);
-                // As equal as can be: the first few groups have one line more.
-                const MOST: usize = [$($rows),*].len();
-                let groups = count.div_ceil(MOST);
-                let (mut row, short, longer) = (0, count / groups, count % groups);
-                for group in 0..groups {
-                    let rows = short + usize::from(group < longer);
-                    let sums = &mut sums[row * pitch..];
-                    match rows {
-                        $($rows => block_lines::<$rows, $lines, UNSIGNED>(product, row, lines.clone(), slice.clone(), sums),)*
-                        _ => unreachable!("a group has 1 to MOST lines"),
+                let mut line = lines.start;
+                while line < lines.end {
+                    let sums = &mut sums[line - lines.start..];
+                    if lines.end - line >= $block {
+                        blocks::<$block, UNSIGNED>(product, line, slice.clone(), sums, lines.len());
+                        line += $block;
+                    } else {
+                        blocks::<1, UNSIGNED>(product, line, slice.clone(), sums, lines.len());
+                        line += 1;
                     }
-                    row += rows;
                 }
             }
         }
 
+        /// Multiplies all of the few lines by some others.
         $(#[target_feature(enable = $feature)])*
-        fn block_lines<const ROWS: usize, const LINES: usize, const UNSIGNED: bool>(
+        fn blocks<const LINES: usize, const UNSIGNED: bool>(
             product: &$crate::kernel::FewProduct,
-            row: usize,
-            lines: std::ops::Range<usize>,
+            line: usize,
             slice: std::ops::Range<usize>,
             sums: &mut [i32],
+            pitch: usize,
         ) {
-            let (mut line, pitch) = (lines.start, lines.len());
-            while lines.end - line >= LINES {
-                block::<ROWS, LINES, UNSIGNED>(product, (row, line), slice.clone(), &mut sums[line - lines.start..], pitch);
-                line += LINES;
-            }
-            for line in line..lines.end {
-                block::<ROWS, 1, UNSIGNED>(product, (row, line), slice.clone(), &mut sums[line - lines.start..], pitch);
+            const MOST: usize = [$($rows),*].len();
+            for rows in $crate::kernel::even(product.count(), MOST) {
+                let sums = &mut sums[rows.start * pitch..];
+                match rows.len() {
+                    $($rows => block::<$rows, LINES, UNSIGNED>(product, (rows.start, line), slice.clone(), sums, pitch),)*
+                    _ => unreachable!("1 to MOST lines"),
+                }
             }
         }
 
@@ -251,27 +267,54 @@ macro_rules! few_lines {
                 chunks[j] = &rhs[j].as_chunks().0[slice.start..][..whole];
             }
             let mut c: [[Vector; LINES]; ROWS] = [[zero(); LINES]; ROWS];
-            for v in 0..whole {
-                let mut b = [zero(); LINES];
-                for j in 0..LINES {
-                    // SAFETY: every line was cut to `whole` chunks.
-                    b[j] = wide::<UNSIGNED>(unsafe { chunks[j].get_unchecked(v) });
-                }
+            // What lies so far ahead is what comes next; slices are too short for the processor to foresee it.
+            let ahead = if row == 0 { product.operand.pitch() * LINES } else { 0 };
+            let steps = whole / STEP;
+            let mut lhs_steps: [&[[[u8; BYTES]; STEP]]; ROWS] = [&[]; ROWS];
+            for i in 0..ROWS {
+                lhs_steps[i] = &lhs[i].as_chunks().0[..steps];
+            }
+            let mut rhs_steps: [&[[[u8; DEPTHS]; STEP]]; LINES] = [&[]; LINES];
+            for j in 0..LINES {
+                rhs_steps[j] = &chunks[j].as_chunks().0[..steps];
+            }
+            for s in 0..steps {
+                let mut a: [&[[u8; BYTES]; STEP]; ROWS] = [&[[0; BYTES]; STEP]; ROWS];
                 for i in 0..ROWS {
-                    // SAFETY: every line was cut to the slice, which has no fewer.
-                    let a = numbers(unsafe { lhs[i].get_unchecked(v) });
-                    for j in 0..LINES {
-                        c[i][j] = dot::<UNSIGNED>(c[i][j], a, b[j]);
+                    // SAFETY: every line was cut to as many steps.
+                    a[i] = unsafe { lhs_steps[i].get_unchecked(s) };
+                }
+                let mut b: [&[[u8; DEPTHS]; STEP]; LINES] = [&[[0; DEPTHS]; STEP]; LINES];
+                for j in 0..LINES {
+                    // SAFETY: as above.
+                    b[j] = unsafe { rhs_steps[j].get_unchecked(s) };
+                    prefetch(b[j].as_ptr().cast::<u8>().wrapping_add(ahead));
+                }
+                for v in 0..STEP {
+                    let mut numbers: [&[u8; BYTES]; ROWS] = [&[0; BYTES]; ROWS];
+                    for i in 0..ROWS {
+                        numbers[i] = &a[i][v];
                     }
+                    let mut others: [&[u8; DEPTHS]; LINES] = [&[0; DEPTHS]; LINES];
+                    for j in 0..LINES {
+                        others[j] = &b[j][v];
+                    }
+                    grow::<ROWS, LINES, UNSIGNED>(numbers, others, &mut c);
                 }
             }
-            if whole < slice.len() {
-                for j in 0..LINES {
-                    let b = wide::<UNSIGNED>(rhs[j].last_chunk().expect("an operand as deep as a vector"));
-                    for i in 0..ROWS {
-                        c[i][j] = dot::<UNSIGNED>(c[i][j], numbers(&lhs[i][whole]), b);
-                    }
+            for v in steps * STEP..slice.len() {
+                let mut numbers: [&[u8; BYTES]; ROWS] = [&[0; BYTES]; ROWS];
+                for i in 0..ROWS {
+                    numbers[i] = &lhs[i][v];
                 }
+                let mut others: [&[u8; DEPTHS]; LINES] = [&[0; DEPTHS]; LINES];
+                for j in 0..LINES {
+                    others[j] = match chunks[j].get(v) {
+                        Some(chunk) => chunk,
+                        None => rhs[j].last_chunk().expect("an operand as deep as a vector"),
+                    };
+                }
+                grow::<ROWS, LINES, UNSIGNED>(numbers, others, &mut c);
             }
             for i in 0..ROWS {
                 for j in 0..LINES {
@@ -281,7 +324,26 @@ macro_rules! few_lines {
             }
         }
 
-        /// Whole runs pass by, several depths at a time, over sums that stay in the fastest cache.
+        #[inline]
+        $(#[target_feature(enable = $feature)])*
+        fn grow<const ROWS: usize, const LINES: usize, const UNSIGNED: bool>(
+            lhs: [&[u8; BYTES]; ROWS],
+            rhs: [&[u8; DEPTHS]; LINES],
+            c: &mut [[Vector; LINES]; ROWS],
+        ) {
+            let mut b = [zero(); LINES];
+            for j in 0..LINES {
+                b[j] = wide::<UNSIGNED>(rhs[j]);
+            }
+            for i in 0..ROWS {
+                let a = numbers(lhs[i]);
+                for j in 0..LINES {
+                    c[i][j] = dot::<UNSIGNED>(c[i][j], a, b[j]);
+                }
+            }
+        }
+
+        /// Runs pass by, several depths at a time, over sums that rest in memory.
         $(#[target_feature(enable = $feature)])*
         fn along_lines<const UNSIGNED: bool>(
             product: &$crate::kernel::FewProduct,
@@ -289,70 +351,83 @@ macro_rules! few_lines {
             sums: &mut [i32],
         ) {
             let $crate::kernel::FewProduct { operand, .. } = product;
-            let (count, pitch) = (product.count(), lines.len().next_multiple_of($columns));
+            let pitch = sums.len() / product.count();
             sums.fill(0);
             const MOST: usize = [$($strip),*].len();
-            let groups = count.div_ceil(MOST);
-            for depth in (0..operand.depth).step_by($crate::kernel::few_lines::RUNS) {
-                let mut runs: [&[u8]; $crate::kernel::few_lines::RUNS] = [&[]; _];
+            for depth in (0..operand.depth).step_by($runs) {
+                let mut runs: [&[u8]; $runs] = [&[]; _];
                 for x in 0..runs.len() {
                     // Numbers beyond the depth are zero: any run will do.
                     runs[x] = operand.run((depth + x).min(operand.depth - 1));
                 }
-                let (mut row, short, longer) = (0, count / groups, count % groups);
-                for group in 0..groups {
-                    let rows = short + usize::from(group < longer);
-                    let sums = &mut sums[row * pitch..];
-                    match rows {
-                        $($strip => strip::<$strip, UNSIGNED>(product, (row, depth), &runs, lines.clone(), sums),)*
-                        _ => unreachable!("a group has 1 to MOST lines"),
+                // In strips that stay in the fastest cache while they meet all of the few lines.
+                let chunks = lines.len().div_ceil($columns);
+                for strip in (0..chunks).step_by(STRIP / $columns) {
+                    let strip = strip..chunks.min(strip + STRIP / $columns);
+                    for rows in $crate::kernel::even(product.count(), MOST) {
+                        let place = (rows.start, depth);
+                        let sums = (&mut sums[rows.start * pitch..], pitch);
+                        match rows.len() {
+                            $($strip => multiply_strip::<$strip, UNSIGNED>(product, place, &runs, (lines.clone(), strip.clone()), sums),)*
+                            _ => unreachable!("1 to MOST lines"),
+                        }
                     }
-                    row += rows;
                 }
             }
             for sums in sums.chunks_exact_mut(pitch) {
                 for sums in sums.as_chunks_mut::<$columns>().0 {
                     in_order(sums);
                 }
-                let rest = lines.len() % $columns;
+                let (end, rest) = (lines.len().next_multiple_of($columns), lines.len() % $columns);
                 if rest > 0 {
-                    sums.copy_within(pitch - rest.., pitch - $columns);
+                    sums.copy_within(end - rest..end, end - $columns);
                 }
             }
         }
 
         $(#[target_feature(enable = $feature)])*
-        fn strip<const ROWS: usize, const UNSIGNED: bool>(
+        fn multiply_strip<const ROWS: usize, const UNSIGNED: bool>(
             product: &$crate::kernel::FewProduct,
             (row, depth): (usize, usize),
-            runs: &[&[u8]; $crate::kernel::few_lines::RUNS],
-            lines: std::ops::Range<usize>,
-            sums: &mut [i32],
+            runs: &[&[u8]; $runs],
+            (lines, strip): (std::ops::Range<usize>, std::ops::Range<usize>),
+            (sums, pitch): (&mut [i32], usize),
         ) {
-            const GROUPS: usize = $crate::kernel::few_lines::RUNS / $group;
+            const GROUPS: usize = $runs / $group;
             let whole = lines.len() / $columns;
-            let pitch = lines.len().div_ceil($columns);
-            let mut lhs: [&[[u8; 4]; GROUPS]; ROWS] = [&[[0; 4]; GROUPS]; ROWS];
+            let pitch = pitch / $columns;
+            let mut lhs: [[Vector; GROUPS]; ROWS] = [[zero(); GROUPS]; ROWS];
             for i in 0..ROWS {
-                lhs[i] = product.line(row + i)[depth / $group..].first_chunk().expect("lines are padded");
+                let groups: &[_; GROUPS] = product.line(row + i)[depth / $group..].first_chunk().expect("lines are padded");
+                for g in 0..GROUPS {
+                    lhs[i][g] = spread(groups[g]);
+                }
             }
             let sums = sums.as_chunks_mut().0.as_chunks_mut().0;
-            let mut chunks: [&[[u8; $columns]]; $crate::kernel::few_lines::RUNS] = [&[]; _];
+            let mut chunks: [&[[u8; $columns]]; $runs] = [&[]; _];
             for x in 0..chunks.len() {
                 chunks[x] = &runs[x][lines.start..].as_chunks().0[..whole];
             }
-            for v in 0..whole {
-                let mut depths: [&[u8; $columns]; $crate::kernel::few_lines::RUNS] = [&[0; _]; _];
+            for v in strip.start..strip.end.min(whole) {
+                // Of each cache line once: what comes next in these runs, and before they end the beginnings of those that follow.
+                if row == 0 && (v * LINES).is_multiple_of(64) {
+                    let later = v + AHEAD / LINES;
+                    let next = if later < whole { later * LINES } else { (later - whole) * LINES + product.operand.pitch() * $runs };
+                    for x in 0..chunks.len() {
+                        prefetch(chunks[x].as_ptr().cast::<u8>().wrapping_add(next));
+                    }
+                }
+                let mut depths: [&[u8; $columns]; $runs] = [&[0; _]; _];
                 for x in 0..depths.len() {
                     // SAFETY: every run was cut to `whole` chunks.
                     depths[x] = unsafe { chunks[x].get_unchecked(v) };
                 }
                 patch::<ROWS, UNSIGNED>(&lhs, depths, sums, (v, pitch));
             }
-            if whole * $columns < lines.len() {
+            if strip.end > whole {
                 // Lines before are read again, and their sums not used.
                 let from = lines.end - $columns;
-                let mut depths: [&[u8; $columns]; $crate::kernel::few_lines::RUNS] = [&[0; _]; _];
+                let mut depths: [&[u8; $columns]; $runs] = [&[0; _]; _];
                 for x in 0..depths.len() {
                     depths[x] = runs[x][from..].first_chunk().expect("an operand of as many lines");
                 }
@@ -363,8 +438,8 @@ macro_rules! few_lines {
         #[inline]
         $(#[target_feature(enable = $feature)])*
         fn patch<const ROWS: usize, const UNSIGNED: bool>(
-            lhs: &[&[[u8; 4]; $crate::kernel::few_lines::RUNS / $group]; ROWS],
-            depths: [&[u8; $columns]; $crate::kernel::few_lines::RUNS],
+            lhs: &[[Vector; $runs / $group]; ROWS],
+            depths: [&[u8; $columns]; $runs],
             sums: &mut [[[i32; $lanes]; VECTORS]],
             (at, pitch): (usize, usize),
         ) {
@@ -377,9 +452,8 @@ macro_rules! few_lines {
             for (g, depths) in depths.as_chunks::<$group>().0.iter().enumerate() {
                 let b: [Vector; VECTORS] = columns::<UNSIGNED>(*depths);
                 for i in 0..ROWS {
-                    let a = spread(lhs[i][g]);
                     for v in 0..VECTORS {
-                        c[i][v] = dot::<UNSIGNED>(c[i][v], a, b[v]);
+                        c[i][v] = dot::<UNSIGNED>(c[i][v], lhs[i][g], b[v]);
                     }
                 }
             }

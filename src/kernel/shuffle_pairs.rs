@@ -1,6 +1,8 @@
 //! Packing groups of two bytes, with vectors.
 
-use super::vector256::{load, transposed};
+use super::vector256::{add_neighbours, load, store as store_sums, transposed, zero};
+pub(super) use super::vector256::{sum_bytes, turn};
+use crate::matrix::Encoding;
 use crate::pack::{CHUNK, LINES, STRETCH};
 use std::arch::x86_64::*;
 
@@ -11,6 +13,8 @@ pub(super) fn transpose(lines: [&[u8; STRETCH]; LINES], added: u8, to: &mut [[u8
     let [a, b, c, d, e, f, g, h] = lines.map(|line| load(line, added));
     let low = [(a, b), (c, d), (e, f), (g, h)].map(|(x, y)| _mm256_unpacklo_epi16(x, y));
     let high = [(a, b), (c, d), (e, f), (g, h)].map(|(x, y)| _mm256_unpackhi_epi16(x, y));
+    // Said once, so that the compiler sees it 16 times.
+    let to = &mut to[..15 * pitch + LINES];
     let (near, far) = to.split_at_mut(8 * pitch);
     let groups = [transposed(low), transposed(high)];
     for (i, group) in groups.as_flattened().iter().enumerate() {
@@ -42,4 +46,20 @@ pub(super) fn store(to: &mut [u8], value: __m128i) {
     let to: &mut [u8; 16] = to.first_chunk_mut().expect("room for 16 bytes");
     // SAFETY: the reference covers the 16 bytes written.
     unsafe { _mm_storeu_si128(to.as_mut_ptr().cast(), value) }
+}
+
+/// Adds the numbers of each line of a panel, over no more than 64 groups, to the line's sum.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn add_sums<const W: usize>(groups: &[[u8; 2]], encoding: Encoding, sums: &mut [i32; W]) {
+    for (column, sums) in sums.as_chunks_mut::<16>().0.iter_mut().enumerate() {
+        let mut short = zero();
+        for group in groups.as_chunks::<W>().0 {
+            let lines = group.as_chunks::<16>().0[column].as_flattened().first_chunk().expect("16 lines");
+            short = _mm256_add_epi16(short, add_neighbours(load(lines, 0), encoding));
+        }
+        let [low, high] = sums.as_chunks_mut().0 else { unreachable!("16 sums") };
+        store_sums(low, _mm256_cvtepi16_epi32(_mm256_castsi256_si128(short)), false);
+        store_sums(high, _mm256_cvtepi16_epi32(_mm256_extracti128_si256::<1>(short)), false);
+    }
 }

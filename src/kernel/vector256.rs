@@ -1,5 +1,6 @@
 //! Vectors of 256 bits: 8 accumulators.
 
+use crate::matrix::Encoding;
 use std::arch::x86_64::*;
 
 pub(super) type Vector = __m256i;
@@ -66,4 +67,58 @@ pub(super) fn transposed([a, b, c, d]: [Vector; 4]) -> [Vector; 4] {
         _mm256_unpacklo_epi64(ab_high, cd_high),
         _mm256_unpackhi_epi64(ab_high, cd_high),
     ]
+}
+
+/// Tells the processor what will be read. Anything may lie there, or nothing.
+#[inline(always)]
+pub(super) fn prefetch(at: *const u8) {
+    // SAFETY: nothing is read.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
+}
+
+/// The sums of neighbours among 32 numbers of this encoding.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn add_neighbours(numbers: Vector, encoding: Encoding) -> Vector {
+    let ones = _mm256_set1_epi8(1);
+    match encoding {
+        Encoding::U8 => _mm256_maddubs_epi16(numbers, ones),
+        Encoding::S8 => _mm256_maddubs_epi16(ones, numbers),
+    }
+}
+
+/// A matrix of 16 × 16 bytes, transposed: to shuffle all of it like a pack of cards moves each bit of a byte's place on by
+/// one, so that after four times row and column have changed places.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn turn(rows: [&[u8; 16]; 16]) -> [[u8; 16]; 16] {
+    let mut vectors = [_mm_setzero_si128(); 16];
+    for i in 0..16 {
+        // SAFETY: the reference covers the 16 bytes read.
+        vectors[i] = unsafe { _mm_loadu_si128(rows[i].as_ptr().cast()) };
+    }
+    for _ in 0..4 {
+        let from = vectors;
+        for i in 0..8 {
+            vectors[2 * i] = _mm_unpacklo_epi8(from[i], from[i + 8]);
+            vectors[2 * i + 1] = _mm_unpackhi_epi8(from[i], from[i + 8]);
+        }
+    }
+    let mut turned = [[0; 16]; 16];
+    for i in 0..16 {
+        // SAFETY: the reference covers the 16 bytes written.
+        unsafe { _mm_storeu_si128(turned[i].as_mut_ptr().cast(), vectors[i]) }
+    }
+    turned
+}
+
+/// The sum of the bytes of some stretches and of a last one after `added` was added to each, modulo 256.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn sum_bytes(whole: &[[u8; 32]], last: &[u8; 32], added: u8) -> u32 {
+    let mut sums = _mm256_sad_epu8(load(last, added), zero());
+    for bytes in whole {
+        sums = _mm256_add_epi32(sums, _mm256_sad_epu8(load(bytes, added), zero()));
+    }
+    total(sums) as u32
 }

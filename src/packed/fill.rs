@@ -46,15 +46,14 @@ impl Packed {
     }
 
     fn fill_lines(&self, operand: &Operand, bytes: &mut [u8], sums: &mut [i32], room: &mut [u8]) {
-        let Self { kernel, label, layout, stored, .. } = self;
+        let Self { kernel, label, layout, .. } = self;
         let all = 0..operand.lines;
         if operand.lines == 0 || operand.depth == 0 {
             return bytes.fill(0);
         }
         match (layout.form, label.line.is_plain()) {
             (Form::Panels, true) => {
-                kernel.pack_panels(operand, &self.reading(), all, bytes);
-                kernel.sum_panels(bytes, *stored, operand.depth, sums);
+                kernel.pack_panels(operand, &self.reading(), all, bytes, sums);
             }
             (Form::Panels, false) => {
                 for (i, panel) in bytes.chunks_exact_mut(layout.width * layout.pitch).enumerate() {
@@ -73,9 +72,7 @@ impl Packed {
                 }
             }
             (Form::Lines, _) => {
-                kernel.pack_lines(operand, &self.reading(), all, bytes);
-                let lines = bytes.chunks_exact(layout.pitch);
-                lines.zip(sums).for_each(|(line, sum)| *sum = kernel.sum_line(line, *stored));
+                kernel.pack_lines(operand, &self.reading(), all, bytes, sums);
             }
         }
     }
@@ -92,15 +89,13 @@ impl Packed {
             let to = rest.split_off_mut(..line.bytes(len) * width).expect("room for all pieces");
             let sums = &mut sums[self.place_of(lines.start, i)..][..width];
             if !line.bits.are_few() {
-                kernel.pack_panels(&part, &reading, 0..lines.len(), to);
+                kernel.pack_panels(&part, &reading, 0..lines.len(), to, sums);
                 to[groups.pad(part.depth) * width..].fill(0);
-                kernel.sum_panels(to, *stored, len, sums);
                 continue;
             }
             let numbers = &mut room[..len * width];
-            kernel.pack_panels(&part, &reading, 0..lines.len(), numbers);
+            kernel.pack_panels(&part, &reading, 0..lines.len(), numbers, sums);
             numbers[groups.pad(part.depth) * width..].fill(0);
-            kernel.sum_panels(numbers, *stored, len, sums);
             let planes = layout.planes(*line, self.label.zero(*stored));
             numbers.iter_mut().for_each(|number| *number = number.wrapping_add(planes.zero));
             planes.store(numbers, to);

@@ -6,6 +6,7 @@ use crate::kernel::Kernel;
 use crate::matrix::{Encoding, Offset};
 use crate::range::ElementRange;
 use crate::reading::Reading;
+use crate::span;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Label {
@@ -103,7 +104,9 @@ impl Label {
 
     /// The narrow kernel of `kernel`, if it is up to the values which of them they are packed for.
     pub(super) fn proven(&self, kernel: &Kernel) -> Option<&'static Kernel> {
-        kernel.narrow.filter(|_| self.purpose.form() == Form::Panels && self.line.is_plain())
+        // Over less than one stretch the ends of tiles cost more than 16 bits gain.
+        let is_deep = self.line.depth >= span::DEPTHS;
+        kernel.narrow.filter(|_| is_deep && self.purpose.form() == Form::Panels && self.line.is_plain())
     }
 
     /// Where `kernel` has everything lie.

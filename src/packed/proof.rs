@@ -45,7 +45,7 @@ pub(super) fn spans(
     for (panel, spans) in spans.chunks_exact_mut(per_panel).enumerate() {
         let first = panel * narrow.width;
         let lines = first..operand.lines.min(first + narrow.width);
-        narrow.pack_panels(operand, reading, lines, room.as_mut_slice());
+        narrow.pack_panels(operand, reading, lines, room.as_mut_slice(), &mut []);
         span::prove(narrow, room.as_slice(), reading.to, operand.depth, lhs, spans);
     }
     let cost: usize = spans.iter().map(|span| COSTS[span.max(&1).ilog2() as usize]).sum();

@@ -162,6 +162,9 @@ pub(crate) struct Pool {
     rayon: Option<ThreadPool>,
     /// In which the helpers are
     process: Option<Process>,
+    /// When [`Pool::is_in_demand`] was asked last, in microseconds since then.
+    asked: AtomicUsize,
+    since: Instant,
 }
 
 impl Pool {
@@ -182,7 +185,16 @@ impl Pool {
             let board = Arc::clone(&board);
             rayon.spawn_broadcast(move |helper| board.help(helper.index(), linger));
         }
-        Self { board, helpers, rayon, process }
+        // Nobody has asked within the time that helpers linger.
+        let since = Instant::now();
+        Self {
+            board,
+            helpers,
+            rayon,
+            process,
+            asked: AtomicUsize::new(0),
+            since: since.checked_sub(LINGER).unwrap_or(since),
+        }
     }
 
     /// How many threads work on a job, the caller included
@@ -194,6 +206,14 @@ impl Pool {
     pub(crate) fn is_warm(&self) -> bool {
         let idle = self.board.word.load(Relaxed) & TAKEN == 0;
         idle && !self.helpers().is_empty() && !self.board.asleep[0].load(Relaxed)
+    }
+
+    /// Whether this was asked a short time ago: where small jobs come one after the other, it is worth waking a helper even
+    /// for one of them, because it will linger for those that follow.
+    pub(crate) fn is_in_demand(&self) -> bool {
+        let now = self.since.elapsed().as_micros() as usize;
+        let before = self.asked.swap(now, Relaxed);
+        !self.helpers().is_empty() && now.wrapping_sub(before) < LINGER.as_micros() as usize
     }
 
     /// Calls `task(i)` once for each `i < tasks` and returns when all calls have returned. The caller works alone while

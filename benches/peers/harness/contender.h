@@ -75,20 +75,21 @@ class Contender {
 
   static void print_header(FILE *f) {
     fprintf(f,
-            "class,shape,threads,library,version,kernel,variant,a,b,out,prepacked,zp_a,zp_b,check,"
-            "gops,gops_p10,gops_p90,gops_wall_med,gops_wall_best,us_per_call,create_ms,samples\n");
+            "class,shape,threads,library,version,kernel,variant,a,b,s8_bits,out,prepacked,zp_a,zp_b,check,"
+            "gops,gops_p10,gops_p90,gops_wall_med,gops_wall_best,us_per_call,us_p10,create_ms,samples\n");
   }
 
-  void print(FILE *f, const Shape &s, int threads) const {
+  void print(FILE *f, const Shape &s, const Options &o) const {
+    const int threads = o.threads;
     const qb_variant &v = library_->variants[variant_];
     const std::vector<double> &times = threads == 1 ? cpu_ : wall_;
     auto gops = [&](double t) { return s.ops() / t * 1e-9; };
     fprintf(f, "%s,%s,%d,%s,%s,%s,%s,", s.kind.c_str(), s.name.c_str(), threads, library_->library, library_->version,
             library_->kernel, v.name);
-    fprintf(f, "%c,%c,%c,%d,%d,%d,%s,", v.a, v.b, v.out, v.prepacked, v.zp_a, v.zp_b, verdict_.c_str());
-    fprintf(f, "%.2f,%.2f,%.2f,%.2f,%.2f,%.3f,%.3f,%zu\n", gops(quantile(times, .5)), gops(quantile(times, .9)),
+    fprintf(f, "%c,%c,%d,%c,%d,%d,%d,%s,", v.a, v.b, o.s8_bits, v.out, v.prepacked, v.zp_a, v.zp_b, verdict_.c_str());
+    fprintf(f, "%.2f,%.2f,%.2f,%.2f,%.2f,%.4f,%.4f,%.3f,%zu\n", gops(quantile(times, .5)), gops(quantile(times, .9)),
             gops(quantile(times, .1)), gops(quantile(wall_, .5)), gops(quantile(wall_, 0)), quantile(times, .5) * 1e6,
-            create_seconds_ * 1e3, times.size());
+            quantile(times, .1) * 1e6, create_seconds_ * 1e3, times.size());
   }
 
  private:

@@ -26,6 +26,7 @@ struct Options {
   double max_seconds = 2.5;  // for each contender and shape
   double settle_ms = 30;     // several threads: the other contenders' pools spin that long (OpenBLAS 27 ms)
   int s8_bits = 8;           // 7: B's s8 values stay in -64..63, so that saturating rivals are right too
+  bool quiet = false;        // do not say which shape is being measured
   bool skip_slow = true;     // leave out a contender that would need more than 1.5 s for one product
   Patterns libraries, variants, kinds, shapes, skipped, adapters;
   std::string shape_list = kAllShapes;
@@ -35,7 +36,7 @@ struct Options {
 inline const char *kUsage =
     "usage: qbench [--quick] [--threads N] [--rounds R] [--sample-ms MS] [--max-s S] [--settle-ms MS]\n"
     "  [--libs a,b] [--variants x,y] [--class c,d] [--shape MxNxK,..] [--skip lib:variant,..] [--all-slow]\n"
-    "  [--s8-bits 7] [--shapes-file F] [--adapter path.so].. [--out F.csv]\n";
+    "  [--s8-bits 7] [--quiet] [--shapes-file F] [--adapter path.so].. [--out F.csv]\n";
 
 inline Patterns split_at_commas(const std::string &s) {
   Patterns parts;
@@ -77,6 +78,7 @@ inline Options parsed_options(int argc, char **argv) {
     else if (flag == "--class") o.kinds = split_at_commas(value());
     else if (flag == "--shape") o.shapes = split_at_commas(value());
     else if (flag == "--skip") o.skipped = split_at_commas(value());
+    else if (flag == "--quiet") o.quiet = true;
     else if (flag == "--all-slow") o.skip_slow = false;
     else if (flag == "--shapes-file") o.shape_list = file_contents(value());
     else if (flag == "--adapter") o.adapters.push_back(value());

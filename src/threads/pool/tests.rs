@@ -58,6 +58,17 @@ fn a_helper_that_does_not_linger_is_woken_for_every_job() {
 }
 
 #[test]
+fn a_pool_that_is_asked_twice_at_once_is_in_demand() {
+    let pool = Pool::new(2);
+    assert!(!pool.is_in_demand(), "nobody has asked before");
+    assert!(soon(|| pool.is_in_demand()));
+    thread::sleep(2 * LINGER);
+    assert!(!pool.is_in_demand());
+    let alone = Pool::new(1);
+    assert!(!(0..10).any(|_| alone.is_in_demand()), "nobody is there to help");
+}
+
+#[test]
 fn callers_do_not_wait_for_each_other() {
     let pool = Pool::new(3);
     pool.run(2, |_| {

@@ -1,0 +1,195 @@
+//! Packing the lines of an LHS.
+
+use super::runs::{Long, Patch, Short};
+use super::short::copy_short;
+use super::sums::sum_numbers;
+use super::{ALONG_DEPTH, CHUNK, SHORT_RUNS, STRETCH, Turn};
+use crate::matrix::{Encoding, Operand};
+use crate::reading::Reading;
+
+/// Depths of a line that are packed at a time if they are contiguous and requantized: what that gives stays in the fastest
+/// cache.
+const REQUANTIZED: usize = 256;
+
+/// Packs lines, zero up to their ends, and sums as many as there are sums.
+#[inline(always)]
+pub(crate) fn pack_lhs<const WIDENED: bool, const WAY: usize>(
+    src: &Operand,
+    reading: &Reading,
+    first: usize,
+    pitch: usize,
+    lines: &mut [u8],
+    sums: &mut [i32],
+    shuffle: Turn<
+        impl Fn([&[u8; CHUNK]; CHUNK]) -> [[u8; CHUNK]; CHUNK],
+        impl Fn(&[[u8; STRETCH]], &[u8; STRETCH], u8) -> u32,
+    >,
+) {
+    match WAY {
+        ALONG_DEPTH => {
+            let mut sums = sums.iter_mut();
+            for (i, line) in lines.chunks_exact_mut(pitch).enumerate() {
+                let mut sum = sums.next();
+                if let Some(sum) = &mut sum {
+                    **sum = 0;
+                }
+                write_line::<WIDENED>(src.run(first + i), reading, first + i, line, sum, &shuffle.sum_bytes);
+            }
+        }
+        SHORT_RUNS => {
+            let patch = &mut Short::new(reading);
+            transpose_runs::<WIDENED, _, _>(src, reading, first, patch, (pitch, lines), sums, shuffle)
+        }
+        _ => {
+            let patch = &mut Long::new(reading);
+            transpose_runs::<WIDENED, _, _>(src, reading, first, patch, (pitch, lines), sums, shuffle)
+        }
+    }
+}
+
+/// The bytes of a number.
+const fn size(widened: bool) -> usize {
+    if widened { 2 } else { 1 }
+}
+
+#[inline(always)]
+fn write_line<const WIDENED: bool>(
+    src: &[u8],
+    reading: &Reading,
+    index: usize,
+    line: &mut [u8],
+    mut sum: Option<&mut i32>,
+    sum_bytes: &impl Fn(&[[u8; STRETCH]], &[u8; STRETCH], u8) -> u32,
+) {
+    if reading.requantization.is_none() || src.is_empty() {
+        return write_strip::<WIDENED>(src, reading, line, sum, sum_bytes);
+    }
+    for from in (0..src.len()).step_by(REQUANTIZED) {
+        let mut strip = [0; REQUANTIZED];
+        let src = &src[from..];
+        let strip = &mut strip[..src.len().min(REQUANTIZED)];
+        reading.along_depth((index, from), &src[..strip.len()], strip);
+        let end = if strip.len() == src.len() { line.len() } else { (from + REQUANTIZED) * size(WIDENED) };
+        write_strip::<WIDENED>(strip, reading, &mut line[from * size(WIDENED)..end], sum.as_deref_mut(), sum_bytes);
+    }
+}
+
+/// Writes a part of a line, and zeros after it, and adds it to the sum.
+#[inline(always)]
+fn write_strip<const WIDENED: bool>(
+    strip: &[u8],
+    reading: &Reading,
+    line: &mut [u8],
+    sum: Option<&mut i32>,
+    sum_bytes: &impl Fn(&[[u8; STRETCH]], &[u8; STRETCH], u8) -> u32,
+) {
+    let (numbers, padding) = line.split_at_mut(strip.len() * size(WIDENED));
+    write_numbers::<WIDENED>(strip, reading, numbers);
+    if !padding.is_empty() {
+        padding.fill(0);
+    }
+    if let Some(sum) = sum {
+        *sum = sum.wrapping_add(sum_numbers(strip, reading.added(), reading.to, sum_bytes));
+    }
+}
+
+#[inline(always)]
+fn write_numbers<const WIDENED: bool>(src: &[u8], reading: &Reading, numbers: &mut [u8]) {
+    let (whole, rest) = src.as_chunks::<STRETCH>();
+    for (chunk, to) in whole.iter().zip(numbers.chunks_exact_mut(STRETCH * size(WIDENED))) {
+        write::<WIDENED>(chunk, reading, to);
+    }
+    if !rest.is_empty() {
+        let mut last = [0; STRETCH];
+        copy_short(rest, &mut last[..rest.len()]);
+        let mut written = [0; STRETCH * 2];
+        write::<WIDENED>(&last, reading, &mut written);
+        let len = rest.len() * size(WIDENED);
+        let at = numbers.len() - len;
+        copy_short(&written[..len], &mut numbers[at..]);
+    }
+}
+
+/// Writes some numbers.
+#[inline(always)]
+fn write<const WIDENED: bool>(src: &[u8; STRETCH], reading: &Reading, numbers: &mut [u8]) {
+    // Widened as if unsigned, then put right.
+    let shift = if WIDENED { reading.to.shift_to(Encoding::U8) } else { 0 };
+    let added = reading.added().wrapping_add(shift as u8);
+    // In variables of their own, which the compiler knows to be apart from what is read, so that it uses vectors.
+    if WIDENED {
+        let mut wide = [0; STRETCH];
+        for (wide, b) in wide.iter_mut().zip(src) {
+            *wide = i16::from(b.wrapping_add(added)) - shift as i16;
+        }
+        let numbers: &mut [[u8; 2]; STRETCH] = numbers.as_chunks_mut().0.first_chunk_mut().expect("room for them");
+        for (number, wide) in numbers.iter_mut().zip(wide) {
+            *number = wide.to_ne_bytes();
+        }
+    } else {
+        let mut bytes = *src;
+        for b in &mut bytes {
+            *b = b.wrapping_add(added);
+        }
+        *numbers.first_chunk_mut().expect("room for them") = bytes;
+    }
+}
+
+/// Packs lines that are contiguous at each depth.
+#[inline(always)]
+fn transpose_runs<const WIDENED: bool, const PITCH: usize, const DEPTHS: usize>(
+    src: &Operand,
+    reading: &Reading,
+    first: usize,
+    patch: &mut Patch<PITCH, DEPTHS>,
+    (pitch, lines): (usize, &mut [u8]),
+    sums: &mut [i32],
+    shuffle: Turn<
+        impl Fn([&[u8; CHUNK]; CHUNK]) -> [[u8; CHUNK]; CHUNK],
+        impl Fn(&[[u8; STRETCH]], &[u8; STRETCH], u8) -> u32,
+    >,
+) {
+    let at_once = Patch::<PITCH, DEPTHS>::LINES;
+    sums.fill(0);
+    for (i, lines) in lines.chunks_mut(pitch * at_once).enumerate() {
+        let first = first + i * at_once;
+        let sums = sums.get_mut(i * at_once..).unwrap_or_default();
+        let count = lines.len() / pitch;
+        for from in (0..src.depth).step_by(DEPTHS) {
+            let depths = DEPTHS.min(src.depth - from);
+            let rows = patch.fill(src, reading, first..first + count, from..from + depths, 1);
+            let end = if from + depths == src.depth { pitch } else { (from + DEPTHS) * size(WIDENED) };
+            let mut sums = sums.iter_mut();
+            for (j, lines) in lines.chunks_mut(pitch * CHUNK).enumerate() {
+                let strips = along_depth::<PITCH, DEPTHS>(rows, j * CHUNK, &shuffle.turn);
+                for (line, strip) in lines.chunks_exact_mut(pitch).zip(&strips) {
+                    let line = &mut line[from * size(WIDENED)..end];
+                    write_strip::<WIDENED>(&strip[..depths], reading, line, sums.next(), &shuffle.sum_bytes);
+                }
+            }
+        }
+        if src.depth == 0 {
+            lines.fill(0);
+        }
+    }
+}
+
+/// 16 lines of a patch, from one on.
+#[inline(always)]
+fn along_depth<const PITCH: usize, const DEPTHS: usize>(
+    rows: &[[u8; PITCH]],
+    line: usize,
+    turn: &impl Fn([&[u8; CHUNK]; CHUNK]) -> [[u8; CHUNK]; CHUNK],
+) -> [[u8; DEPTHS]; CHUNK] {
+    let mut strips = [[0; DEPTHS]; CHUNK];
+    for (i, rows) in rows.chunks(CHUNK).enumerate() {
+        let mut block = [&[0; CHUNK]; CHUNK];
+        for (block, row) in block.iter_mut().zip(rows) {
+            *block = row[line..].first_chunk().expect("a whole chunk");
+        }
+        for (strip, turned) in strips.iter_mut().zip(turn(block)) {
+            strip[i * CHUNK..][..CHUNK].copy_from_slice(&turned);
+        }
+    }
+    strips
+}

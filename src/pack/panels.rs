@@ -1,0 +1,200 @@
+//! Packing the lines of an RHS into panels.
+
+use super::runs::{Long, Patch, Short};
+use super::short::copy_short;
+use super::{ALONG_DEPTH, CHUNK, DEPTHS, LINES, SHORT_RUNS, STRETCH, Shuffle};
+use crate::matrix::{Encoding, Operand};
+use crate::reading::Reading;
+
+/// Packs a stretch of all lines of a panel, then sums it, while it is in the fastest cache.
+#[inline(always)]
+pub(crate) fn pack_rhs<const W: usize, const G: usize, const WAY: usize>(
+    src: &Operand,
+    reading: &Reading,
+    first: usize,
+    panels: &mut [u8],
+    sums: &mut [i32],
+    shuffle: Shuffle<
+        impl Fn([&[u8; STRETCH]; LINES], u8, &mut [[u8; G]], usize),
+        impl Fn([&[u8; CHUNK]; G], u8, &mut [[u8; G]]),
+        impl Fn(&[[u8; G]], Encoding, &mut [i32; W]),
+    >,
+) {
+    sums.fill(0);
+    let panel_len = W * src.depth.div_ceil(G);
+    if panel_len == 0 {
+        return;
+    }
+    let panels: &mut [[u8; G]] = panels.as_chunks_mut().0;
+    match WAY {
+        ALONG_DEPTH => gather_lines::<W, G>(src, reading, first, panels, sums, shuffle.transpose, shuffle.add_sums),
+        SHORT_RUNS => {
+            let patch = &mut Short::new(reading);
+            gather_runs::<W, G, _, _>(src, reading, first, patch, panels, sums, shuffle.interleave, shuffle.add_sums)
+        }
+        _ => {
+            let patch = &mut Long::new(reading);
+            gather_runs::<W, G, _, _>(src, reading, first, patch, panels, sums, shuffle.interleave, shuffle.add_sums)
+        }
+    }
+}
+
+/// Packs panels of lines whose depth is contiguous.
+#[inline(always)]
+fn gather_lines<const W: usize, const G: usize>(
+    src: &Operand,
+    reading: &Reading,
+    first: usize,
+    panels: &mut [[u8; G]],
+    sums: &mut [i32],
+    transpose: impl Fn([&[u8; STRETCH]; LINES], u8, &mut [[u8; G]], usize),
+    add_sums: impl Fn(&[[u8; G]], Encoding, &mut [i32; W]),
+) {
+    let mut sums = sums.as_chunks_mut::<W>().0.iter_mut();
+    for (i, panel) in panels.chunks_exact_mut(W * src.depth.div_ceil(G)).enumerate() {
+        let mut lines: [&[u8]; W] = [&[]; W];
+        let first = first + i * W;
+        for (w, line) in lines.iter_mut().enumerate().take(src.lines.saturating_sub(first)) {
+            *line = src.run(first + w);
+        }
+        let mut sums = sums.next();
+        for (groups, from) in panel.chunks_mut(W * DEPTHS / G).zip((0..).step_by(DEPTHS)) {
+            for left in (0..W).step_by(LINES) {
+                let lines = &lines[left..W.min(left + LINES)];
+                gather_eight::<W, G>(lines, reading, (first + left, from), &mut groups[left..], &transpose);
+            }
+            if let Some(sums) = &mut sums {
+                add_sums(groups, reading.to, sums);
+            }
+        }
+    }
+}
+
+/// Packs a stretch of up to 8 lines of a panel, from a line and a depth on. Those that are not there are empty.
+#[inline(always)]
+fn gather_eight<const W: usize, const G: usize>(
+    lines: &[&[u8]],
+    reading: &Reading,
+    (first, from): (usize, usize),
+    groups: &mut [[u8; G]],
+    transpose: &impl Fn([&[u8; STRETCH]; LINES], u8, &mut [[u8; G]], usize),
+) {
+    for (half, groups) in groups.chunks_mut(W * STRETCH / G).enumerate() {
+        let from = from + half * STRETCH;
+        let mut whole = [&[0; STRETCH]; LINES];
+        let mut count = 0;
+        if reading.requantization.is_none() && lines.len() == LINES {
+            for (whole, line) in whole.iter_mut().zip(lines) {
+                let Some(stretch) = line.get(from..).and_then(|rest| rest.first_chunk()) else { break };
+                *whole = stretch;
+                count += 1;
+            }
+        }
+        if count == LINES {
+            transpose(whole, reading.added(), groups, W);
+        } else {
+            gather_some::<W, G>(lines, reading, (first, from), groups, transpose);
+        }
+    }
+}
+
+/// As [`gather_eight`], 32 depths where some of the lines or depths are not there, or have to be requantized.
+#[inline(always)]
+fn gather_some<const W: usize, const G: usize>(
+    lines: &[&[u8]],
+    reading: &Reading,
+    (first, from): (usize, usize),
+    groups: &mut [[u8; G]],
+    transpose: &impl Fn([&[u8; STRETCH]; LINES], u8, &mut [[u8; G]], usize),
+) {
+    let mut transposed = [[0; G]; STRETCH * LINES / 2];
+    let transposed = &mut transposed[..STRETCH * LINES / G];
+    if !lines[0].is_empty() {
+        let mut block = [[reading.absent(); STRETCH]; LINES];
+        for (w, (block, line)) in block.iter_mut().zip(lines).enumerate() {
+            let rest = line.get(from..).unwrap_or_default();
+            let rest = &rest[..rest.len().min(STRETCH)];
+            if reading.requantization.is_none() {
+                copy_short(rest, &mut block[..rest.len()]);
+            } else {
+                reading.along_depth((first + w, from), rest, &mut block[..rest.len()]);
+            }
+        }
+        transpose(block.each_ref(), reading.added(), transposed, LINES);
+    }
+    let transposed = transposed.as_chunks::<LINES>().0;
+    if lines.len() == LINES {
+        for (to, group) in groups.chunks_mut(W).zip(transposed) {
+            *to.first_chunk_mut().expect("eight lines") = *group;
+        }
+        return;
+    }
+    for (to, group) in groups.chunks_mut(W).zip(transposed) {
+        to[..lines.len()].copy_from_slice(&group[..lines.len()]);
+    }
+}
+
+/// Packs panels of lines that are contiguous at each depth.
+#[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "two loops, and what they go over")]
+fn gather_runs<const W: usize, const G: usize, const PITCH: usize, const DEPTHS: usize>(
+    src: &Operand,
+    reading: &Reading,
+    first: usize,
+    patch: &mut Patch<PITCH, DEPTHS>,
+    panels: &mut [[u8; G]],
+    sums: &mut [i32],
+    interleave: impl Fn([&[u8; CHUNK]; G], u8, &mut [[u8; G]]),
+    add_sums: impl Fn(&[[u8; G]], Encoding, &mut [i32; W]),
+) {
+    let panel_len = W * src.depth.div_ceil(G);
+    let at_once = Patch::<PITCH, DEPTHS>::LINES / W;
+    for (i, panels) in panels.chunks_mut(panel_len * at_once).enumerate() {
+        let first = first + i * at_once * W;
+        let count = panels.len() / panel_len;
+        let sums = sums.as_chunks_mut::<W>().0.get_mut(i * at_once..).unwrap_or_default();
+        for from in (0..src.depth).step_by(DEPTHS) {
+            let depths = from..src.depth.min(from + DEPTHS);
+            let rows = patch.fill(src, reading, first..first + count * W, depths, G);
+            let mut sums = sums.iter_mut();
+            for (j, panel) in panels.chunks_exact_mut(panel_len).enumerate() {
+                let groups = &mut panel[from / G * W..][..rows.len() / G * W];
+                for left in (0..W).step_by(CHUNK) {
+                    for (rows, group) in rows.as_chunks().0.iter().zip(groups.as_chunks_mut::<W>().0) {
+                        interleave_chunk(
+                            rows,
+                            j * W + left,
+                            reading.added(),
+                            &mut group[left..W.min(left + CHUNK)],
+                            &interleave,
+                        );
+                    }
+                }
+                if let Some(sums) = sums.next() {
+                    add_sums(groups, reading.to, sums);
+                }
+            }
+        }
+    }
+}
+
+/// Packs up to 16 lines of one group of one panel.
+#[inline(always)]
+fn interleave_chunk<const G: usize, const PITCH: usize>(
+    rows: &[[u8; PITCH]; G],
+    line: usize,
+    added: u8,
+    to: &mut [[u8; G]],
+    interleave: &impl Fn([&[u8; CHUNK]; G], u8, &mut [[u8; G]]),
+) {
+    let mut depths = [&[0; CHUNK]; G];
+    for (depth, row) in depths.iter_mut().zip(rows) {
+        *depth = row[line..].first_chunk().expect("a whole chunk");
+    }
+    if to.len() == CHUNK {
+        return interleave(depths, added, to);
+    }
+    let mut whole = [[0; G]; CHUNK];
+    interleave(depths, added, &mut whole);
+    to.copy_from_slice(&whole[..to.len()]);
+}

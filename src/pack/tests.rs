@@ -1,0 +1,86 @@
+use crate::kernel::Kernel;
+use crate::kernel::tests::{ODD_KERNELS, noise};
+use crate::matrix::{Encoding, Operand, Order};
+use crate::reading::Reading;
+use proptest::prelude::*;
+
+proptest! {
+    /// Where a number of a line lies is said by the definition of panels and lines, not by how they are filled.
+    #[test]
+    fn every_kernel_agrees_on_where_numbers_lie(
+        (lines, depth) in (1usize..70, 1usize..150), part in (0usize..3, 0usize..40), gap in 0usize..9, seed in any::<u64>(),
+        (is_signed, is_kept, by_line) in any::<(bool, bool, bool)>(),
+    ) {
+        let from = if is_signed { Encoding::S8 } else { Encoding::U8 };
+        let to = if is_kept { from } else { from.other() };
+        let reading = Reading::plain(from, to);
+        let order = if by_line { Order::LineContiguous } else { Order::DepthContiguous };
+        let (runs, len) = if by_line { (depth, lines) } else { (lines, depth) };
+        let data = noise(seed, false, runs * (len + gap));
+        let src = Operand::new(&data, (lines, depth), len + gap, order, from);
+        let byte = |line: usize, d: usize| if by_line { src.run(d)[line] } else { src.run(line)[d] };
+        let number = |line, d| if line < lines && d < depth { from.decode(byte(line, d)) + reading.shift } else { 0 };
+        for kernel in Kernel::available().chain(ODD_KERNELS).flat_map(|kernel| [Some(kernel), kernel.narrow]).flatten() {
+            // Panels of the lines from one on, the lines of that part being all or few.
+            let first = (part.0 * kernel.width).min(lines / kernel.width * kernel.width);
+            let some = first..(first + part.1).min(lines).max(first);
+            let room = kernel.room_for_panels(some.len(), depth);
+            let (mut bytes, mut sums) = (vec![0xaa; room.bytes], vec![7; room.sums]);
+            kernel.pack_panels(&src, &reading, some.clone(), &mut bytes, &mut sums);
+            let (group, padded) = (kernel.groups.len(), kernel.pad(depth));
+            for (line, sum) in sums.into_iter().enumerate() {
+                let (panel, w) = (line / kernel.width, line % kernel.width);
+                let place = |d: usize| panel * kernel.width * padded + (d / group * kernel.width + w) * group + d % group;
+                let expected: Vec<i32> = (0..padded).map(|d| number(first + line, d)).collect();
+                let found: Vec<i32> = (0..padded).map(|d| to.decode(bytes[place(d)])).collect();
+                prop_assert_eq!(&found, &expected, "{}, line {} from {}", kernel.name, line, first);
+                prop_assert_eq!(sum, expected.iter().sum::<i32>(), "{}, line {}", kernel.name, line);
+            }
+            let (pitch, size) = (kernel.pitch(depth), kernel.groups.lhs_size());
+            let (mut bytes, mut sums) = (vec![0xaa; some.len() * pitch], vec![7; some.len()]);
+            kernel.pack_lines(&src, &reading, some.clone(), &mut bytes, &mut sums);
+            for ((line, bytes), sum) in some.zip(bytes.chunks_exact(pitch)).zip(sums) {
+                let expected: Vec<i32> = (0..pitch / size).map(|d| number(line, d)).collect();
+                let numbers = bytes.chunks_exact(size);
+                let found: Vec<i32> = match size {
+                    1 => numbers.map(|b| to.decode(b[0])).collect(),
+                    _ => numbers.map(|b| i16::from_ne_bytes([b[0], b[1]]).into()).collect(),
+                };
+                prop_assert_eq!(found, &expected[..], "{}, line {} of an LHS", kernel.name, line);
+                prop_assert_eq!(sum, expected.iter().sum::<i32>(), "{}, line {} of an LHS", kernel.name, line);
+            }
+        }
+    }
+}
+
+/// What is packed at once is as what is packed in parts, however much of it there is.
+#[test]
+fn large_operands_are_packed_as_small_ones() {
+    let (lines, depth) = (1100, 300);
+    let data = noise(5, false, lines * depth);
+    for kernel in Kernel::available().chain(ODD_KERNELS) {
+        for order in [Order::DepthContiguous, Order::LineContiguous] {
+            let stride = if order == Order::DepthContiguous { depth } else { lines };
+            let src = Operand::new(&data, (lines, depth), stride, order, Encoding::U8);
+            let reading = Reading::plain(Encoding::U8, Encoding::S8);
+            let room = kernel.room_for_panels(lines, depth);
+            let (mut all, mut sums) = (vec![0xaa; room.bytes], vec![7; room.sums]);
+            kernel.pack_panels(&src, &reading, 0..lines, &mut all, &mut sums);
+            let panel = kernel.room_for_panels(1, depth);
+            for (i, (all, sums)) in all.chunks_exact(panel.bytes).zip(sums.chunks_exact(panel.sums)).enumerate() {
+                let (mut one, mut own) = (vec![0; panel.bytes], vec![0; panel.sums]);
+                let first = i * kernel.width;
+                kernel.pack_panels(&src, &reading, first..lines.min(first + kernel.width), &mut one, &mut own);
+                assert!(one == all && own == sums, "{}, {order:?}, panel {i}", kernel.name);
+            }
+            let pitch = kernel.pitch(depth);
+            let (mut all, mut sums) = (vec![0xaa; lines * pitch], vec![7; lines]);
+            kernel.pack_lines(&src, &reading, 0..lines, &mut all, &mut sums);
+            for (i, (all, sum)) in all.chunks_exact(pitch).zip(sums).enumerate() {
+                let (mut one, mut own) = (vec![0; pitch], [0]);
+                kernel.pack_lines(&src, &reading, i..i + 1, &mut one, &mut own);
+                assert!(one == all && own == [sum], "{}, {order:?}, line {i}", kernel.name);
+            }
+        }
+    }
+}
