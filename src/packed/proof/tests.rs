@@ -124,8 +124,10 @@ fn small_weights_are_packed_for_narrow_kernels_and_others_are_not() {
             assert!(kernel.narrow.is_none(), "{}", kernel.name);
             continue;
         };
+        // In groups of eight a stretch is but eight products for each accumulator: one stray among them still fits.
+        let one_fits = kernel.narrow.is_some_and(|narrow| narrow.groups.len() == 8);
         assert!(
-            spans.iter().any(|&span| span >= 4) && spans.iter().any(|&span| span <= 2),
+            spans.iter().any(|&span| span >= 4) && (one_fits || spans.iter().any(|&span| span <= 2)),
             "{}: {spans:?}",
             kernel.name
         );
