@@ -13,7 +13,9 @@ use crate::segment::AddSegmentFn;
 use crate::span::Spans;
 use once_cell::sync::Lazy;
 
-pub(crate) use few_lines::{FewLines, Product as FewProduct, SLICE, even};
+pub(crate) use few_lines::{FewLines, Product as FewProduct};
+#[cfg(target_arch = "x86_64")]
+pub(crate) use few_lines::{SLICE, even};
 
 /// Everything the rest of the library knows of an instruction set.
 pub struct Kernel {

@@ -33,6 +33,7 @@ pub(crate) struct Product<'a> {
 pub(crate) const RUNS: usize = 16;
 
 /// Bytes of the few lines that are multiplied before those that follow them: half of the fastest cache, at most.
+#[cfg(target_arch = "x86_64")]
 pub(crate) const SLICE: usize = 16 << 10;
 
 impl FewLines {
@@ -76,6 +77,7 @@ impl FewLines {
 }
 
 /// So many lines in groups of no more than `most`, as equal as can be: the first few have one line more.
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(crate) fn even(count: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
     let groups = count.div_ceil(most);
@@ -90,7 +92,6 @@ impl<'a> Product<'a> {
         self.lines[index * self.pitch..][..self.pitch].as_chunks().0
     }
 
-    #[cfg(target_arch = "x86_64")]
     pub(crate) fn count(&self) -> usize {
         self.lines.len() / self.pitch
     }
