@@ -97,32 +97,50 @@ fn write_strip<const WIDENED: bool>(
 fn write_numbers<const WIDENED: bool>(src: &[u8], reading: &Reading, numbers: &mut [u8]) {
     let (whole, rest) = src.as_chunks::<STRETCH>();
     for (chunk, to) in whole.iter().zip(numbers.chunks_exact_mut(STRETCH * size(WIDENED))) {
-        write::<WIDENED>(chunk, reading, to);
+        write::<WIDENED, STRETCH>(chunk, reading, to);
     }
-    if !rest.is_empty() {
-        let mut last = [0; STRETCH];
-        copy_short(rest, &mut last[..rest.len()]);
-        let mut written = [0; STRETCH * 2];
-        write::<WIDENED>(&last, reading, &mut written);
-        let len = rest.len() * size(WIDENED);
-        let at = numbers.len() - len;
-        copy_short(&written[..len], &mut numbers[at..]);
+    let is_done = rest.is_empty()
+        || write_last::<WIDENED, STRETCH>(src, reading, numbers)
+        || write_ends::<WIDENED, 16>(src, reading, numbers)
+        || write_ends::<WIDENED, 8>(src, reading, numbers);
+    if !is_done {
+        let mut few = [0; 8];
+        copy_short(src, &mut few[..src.len()]);
+        let mut written = [0; 16];
+        write::<WIDENED, 8>(&few, reading, &mut written);
+        copy_short(&written[..numbers.len()], numbers);
     }
+}
+
+/// Writes the last `N` numbers. Does nothing if there are fewer.
+#[inline(always)]
+fn write_last<const WIDENED: bool, const N: usize>(src: &[u8], reading: &Reading, numbers: &mut [u8]) -> bool {
+    let Some(last) = src.last_chunk::<N>() else { return false };
+    write::<WIDENED, N>(last, reading, &mut numbers[(src.len() - N) * size(WIDENED)..]);
+    true
+}
+
+/// Writes `N` to `2 * N` numbers: the first and the last `N`, which may overlap. Does nothing if there are fewer.
+#[inline(always)]
+fn write_ends<const WIDENED: bool, const N: usize>(src: &[u8], reading: &Reading, numbers: &mut [u8]) -> bool {
+    let Some(first) = src.first_chunk::<N>() else { return false };
+    write::<WIDENED, N>(first, reading, numbers);
+    write_last::<WIDENED, N>(src, reading, numbers)
 }
 
 /// Writes some numbers.
 #[inline(always)]
-fn write<const WIDENED: bool>(src: &[u8; STRETCH], reading: &Reading, numbers: &mut [u8]) {
+fn write<const WIDENED: bool, const N: usize>(src: &[u8; N], reading: &Reading, numbers: &mut [u8]) {
     // Widened as if unsigned, then put right.
     let shift = if WIDENED { reading.to.shift_to(Encoding::U8) } else { 0 };
     let added = reading.added().wrapping_add(shift as u8);
     // In variables of their own, which the compiler knows to be apart from what is read, so that it uses vectors.
     if WIDENED {
-        let mut wide = [0; STRETCH];
+        let mut wide = [0; N];
         for (wide, b) in wide.iter_mut().zip(src) {
             *wide = i16::from(b.wrapping_add(added)) - shift as i16;
         }
-        let numbers: &mut [[u8; 2]; STRETCH] = numbers.as_chunks_mut().0.first_chunk_mut().expect("room for them");
+        let numbers: &mut [[u8; 2]; N] = numbers.as_chunks_mut().0.first_chunk_mut().expect("room for them");
         for (number, wide) in numbers.iter_mut().zip(wide) {
             *number = wide.to_ne_bytes();
         }
