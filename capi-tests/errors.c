@@ -327,7 +327,7 @@ static void last_errors(void) {
     CHECK(strcmp(qgemm_last_error(), "m is -1234, but must not be negative") == 0);
 }
 
-// With a stride of 0, k rows of b are one row in memory, but not once they are packed: then they take 16 k bytes or so.
+// With a stride of 0, k rows of b are one row in memory, but not once they are packed: then they take k bytes, or 16 k.
 static struct product packed_into_much(int k) {
     struct product p = faultless();
     p.transpose_a = 0;
@@ -373,7 +373,7 @@ static void runs_out_of_memory(multiply_function multiply, const struct product 
 static void out_of_memory(void) {
     qgemm_free_persistent_resources();
     the_faultless_works();
-    struct product large = packed_into_much(1 << 22), huge = packed_into_much(1 << 30);
+    struct product large = packed_into_much(1 << 23), huge = packed_into_much(1 << 30);
     allow(4 << 20);
     runs_out_of_memory(multiply_u8, &large);
     runs_out_of_memory(multiply_f32, &large);
