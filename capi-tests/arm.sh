@@ -2,8 +2,8 @@
 # Cross-builds libqgemm for 64-bit Arm and tests it on emulated processors of three kinds: one with NEON alone, one with
 # dot products, one with I8MM. An instruction that a processor does not have ends a test, so what is chosen there is right.
 #
-# On the last of them, which runs all kernels, the C and C++ programs are run once for each; and the Rust unit tests on all
-# three. What takes memory or time beyond measure there is left out: it is tested on this machine, and no kernel matters.
+# On the last of them, which runs all kernels, the C and C++ programs are run once for each, and all Rust unit tests; those
+# that go over the kernels on all three. What takes memory or time beyond measure there is left out: it is tested on this machine, and no kernel matters.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=capi-tests/install.sh
