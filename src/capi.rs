@@ -30,12 +30,14 @@ pub use status::*;
 pub use version::*;
 
 use crate::error::Error;
+use crate::float_environment::Standard;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::available_parallelism;
 
-/// Runs a C function's body. What goes wrong becomes a status, and its text the thread's last error.
+/// Runs a C function's body, whatever the host's rounding mode is. What goes wrong becomes a status, and its text the thread's last error.
 fn guard(body: impl FnOnce() -> Result<(), Failure>) -> Status {
+    let _floats = Standard::enter();
     let failure = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => return Status::Ok,
         Ok(Err(failure)) => failure,

@@ -1,10 +1,20 @@
 //! What calls share: the kernel, the threads and the scratch memory.
 
+use crate::buffer::ALIGN;
 use crate::error::Error;
 use crate::kernel::Kernel;
 use crate::scratch::{Scratch, Shelf};
 use crate::threads::{Host, ParallelFor, Pool, Threads};
 use std::ffi::c_void;
+use std::ops::Range;
+
+/// Bytes to move that are worth a second thread in any case, and if it lingers: as products have it, at some 10 bytes in a
+/// nanosecond.
+const WORTH_WAKING: usize = 1 << 19;
+const WORTH_SHARING: usize = 1 << 16;
+
+/// Pieces that each thread gets, so that none waits long for the last one.
+const PIECES: usize = 4;
 
 /// The kernel, the threads and the scratch memory that products use. May be used by several threads at once.
 pub struct Context {
@@ -40,6 +50,20 @@ impl Context {
     /// How many threads work on a product.
     pub fn threads(&self) -> usize {
         self.threads.count()
+    }
+
+    /// Calls `work` on pieces of so many elements that make up all of them, on as many threads as pays: moving an element
+    /// takes so many bytes.
+    pub(crate) fn in_pieces(&self, elements: usize, bytes: usize, work: impl Fn(Range<usize>) + Sync) {
+        let all = elements.saturating_mul(bytes);
+        let is_shared = all >= WORTH_WAKING || all >= WORTH_SHARING && self.threads.are_worth_it();
+        let pieces = if is_shared && self.threads() > 1 { self.threads() * PIECES } else { 1 };
+        if pieces == 1 {
+            return work(0..elements);
+        }
+        // Whole cache lines, whatever the size of an element.
+        let len = elements.div_ceil(pieces).next_multiple_of(ALIGN);
+        self.threads.run(elements.div_ceil(len), |i| work(i * len..elements.min((i + 1) * len)));
     }
 
     /// At least `len` bytes for one call.

@@ -16,6 +16,7 @@ use once_cell::sync::Lazy;
 pub(crate) use few_lines::{FewLines, Product as FewProduct};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use few_lines::{SLICE, even};
+pub(crate) use vectors::{Loop, Vectors};
 
 /// Everything the rest of the library knows of an instruction set.
 pub struct Kernel {
@@ -36,6 +37,7 @@ pub struct Kernel {
     pub(crate) add_segment: AddSegmentFn,
     pub(crate) finish: FinishFn,
     pub(crate) write_sums: WriteSumsFn,
+    pub(crate) vectors: Vectors,
     /// A faster kernel of the same instruction set, which sums small numbers in 16 bits. It is in no list: a product
     /// chooses it for its operands.
     pub(crate) narrow: Option<&'static Kernel>,
@@ -287,6 +289,7 @@ macro_rules! kernel {
                 add_segment,
                 finish,
                 write_sums,
+                vectors: kernel::Vectors::of(&[$($feature),*]),
                 narrow: [$($narrow)?].as_slice().first().copied(),
                 is_supported: || true $(&& cpu_has!($feature))*,
             }
@@ -423,6 +426,7 @@ mod vector128;
 mod vector256;
 #[cfg(target_arch = "x86_64")]
 mod vector512;
+mod vectors;
 
 #[cfg(test)]
 pub(crate) mod tests;

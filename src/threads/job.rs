@@ -1,5 +1,6 @@
 //! What one caller wants done: so many tasks, of which whoever has time claims the next.
 
+use crate::float_environment::Standard;
 use std::any::Any;
 use std::iter;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -27,6 +28,8 @@ impl<'a> Job<'a> {
     /// Claims tasks until none is left. A task that panics takes those not yet claimed with it; the panic itself goes
     /// no further, because the frames above may be of another language, or rayon's, which ends the process.
     pub(super) fn work(&self) {
+        // A thread of the host's may have another rounding mode than the caller.
+        let _floats = Standard::enter();
         let claims = iter::repeat_with(|| self.next.fetch_add(1, Relaxed));
         let work = || claims.take_while(|&i| i < self.tasks).for_each(self.task);
         if let Err(panic) = catch_unwind(AssertUnwindSafe(work)) {

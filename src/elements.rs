@@ -1,0 +1,215 @@
+//! Elements of the caller's memory that loops map one by one.
+//!
+//! What is written may lie in the very place of what is read, so neither is ever a slice: a loop copies a few elements to
+//! itself, makes others of them, and copies those out.
+
+use crate::context::Context;
+use crate::kernel::Loop;
+use std::marker::PhantomData;
+use std::ops::Range;
+
+/// Contiguous elements to read.
+pub(crate) struct Elements<'a, T> {
+    data: *const T,
+    len: usize,
+    lifetime: PhantomData<&'a [T]>,
+}
+
+impl<T> Clone for Elements<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Elements<'_, T> {}
+
+// SAFETY: they are only read, and what `from_raw` was promised holds for all threads.
+unsafe impl<T: Sync> Send for Elements<'_, T> {}
+// SAFETY: as for `Send`.
+unsafe impl<T: Sync> Sync for Elements<'_, T> {}
+
+impl<T: Copy> Elements<'_, T> {
+    /// # Safety
+    /// `len` elements can be read for `'a`, and nobody writes to them but whoever maps them, to the same place.
+    pub(crate) unsafe fn from_raw(data: *const T, len: usize) -> Self {
+        Self { data, len, lifetime: PhantomData }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Some of them.
+    #[inline(always)]
+    pub(crate) fn part(&self, range: Range<usize>) -> Self {
+        assert!(range.start <= range.end && range.end <= self.len);
+        Self { data: self.data.wrapping_add(range.start), len: range.len(), ..*self }
+    }
+
+    /// `N` elements, from index `i` on.
+    #[inline(always)]
+    pub(crate) fn chunk<const N: usize>(&self, i: usize) -> [T; N] {
+        assert!(i <= self.len && self.len - i >= N);
+        // SAFETY: within the elements, which can be read.
+        unsafe { self.data.add(i).cast::<[T; N]>().read_unaligned() }
+    }
+
+    /// The element of index `i`.
+    #[inline(always)]
+    pub(crate) fn get(&self, i: usize) -> T {
+        self.chunk::<1>(i)[0]
+    }
+}
+
+/// Contiguous elements to write.
+pub(crate) struct ElementsMut<'a, T> {
+    data: *mut T,
+    len: usize,
+    lifetime: PhantomData<&'a mut [T]>,
+}
+
+// SAFETY: threads share them only to call `set`, whose callers keep their parts apart.
+unsafe impl<T: Send> Sync for ElementsMut<'_, T> {}
+
+impl<T: Copy> ElementsMut<'_, T> {
+    /// # Safety
+    /// `len` elements can be written for `'a`, and nobody else uses them.
+    pub(crate) unsafe fn from_raw(data: *mut T, len: usize) -> Self {
+        Self { data, len, lifetime: PhantomData }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Writes `N` elements, from index `i` on.
+    ///
+    /// # Safety
+    /// No other thread uses them meanwhile.
+    #[inline(always)]
+    pub(crate) unsafe fn set<const N: usize>(&self, i: usize, chunk: [T; N]) {
+        assert!(i <= self.len && self.len - i >= N);
+        // SAFETY: within the elements, which can be written; and this function's own promise.
+        unsafe { self.data.add(i).cast::<[T; N]>().write_unaligned(chunk) }
+    }
+}
+
+/// Elements that are mapped together: enough for the vectors of any kernel, and few enough to stay in registers.
+pub(crate) const CHUNK: usize = 64;
+
+/// What becomes of elements, one by one.
+pub(crate) trait Map: Sync {
+    type From: Copy + Sync;
+    type To: Copy + Send + Sync;
+
+    /// Always inlined; see [`Loop::run`].
+    fn of(&self, x: Self::From) -> Self::To;
+}
+
+/// Maps all elements, on as many threads as pays.
+///
+/// # Panics
+/// If there are more of one than of the other.
+pub(crate) fn map<M: Map>(context: &Context, map: &M, from: Elements<M::From>, to: ElementsMut<M::To>) {
+    assert_eq!(from.len(), to.len(), "as many elements come out as go in");
+    let bytes = size_of::<M::From>() + size_of::<M::To>();
+    context.in_pieces(from.len(), bytes, |range| context.kernel.vectors.run(Piece { map, from, to: &to, range }));
+}
+
+/// What one thread maps.
+struct Piece<'a, M: Map> {
+    map: &'a M,
+    from: Elements<'a, M::From>,
+    to: &'a ElementsMut<'a, M::To>,
+    range: Range<usize>,
+}
+
+impl<M: Map> Loop for Piece<'_, M> {
+    type Result = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let whole = self.range.start + self.range.len() / CHUNK * CHUNK;
+        let mut i = self.range.start;
+        while i < whole {
+            self.chunk::<CHUNK>(i);
+            i += CHUNK;
+        }
+        while i < self.range.end {
+            self.chunk::<1>(i);
+            i += 1;
+        }
+    }
+}
+
+impl<M: Map> Piece<'_, M> {
+    #[inline(always)]
+    fn chunk<const N: usize>(&self, i: usize) {
+        let from = self.from.chunk::<N>(i);
+        let mut to = [self.map.of(from[0]); N];
+        for (to, from) in to.iter_mut().zip(from) {
+            *to = self.map.of(from);
+        }
+        // SAFETY: the pieces of different threads are apart.
+        unsafe { self.to.set(i, to) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::Kernel;
+
+    struct Half;
+
+    impl Map for Half {
+        type From = i32;
+        type To = u8;
+
+        #[inline(always)]
+        fn of(&self, x: i32) -> u8 {
+            (x / 2).clamp(0, 255) as u8
+        }
+    }
+
+    #[test]
+    fn every_kernel_agrees_and_every_number_of_threads() {
+        let numbers: Vec<i32> = (0..300_000).map(|i| i % 700 - 100).collect();
+        for kernel in Kernel::available() {
+            for (threads, len) in [(1, 0), (1, 1), (1, 63), (1, 64), (1, 1000), (2, 299_993), (3, 300_000)] {
+                let want: Vec<u8> = numbers[..len].iter().map(|&x| Half.of(x)).collect();
+                let mut got = vec![7; len + 1];
+                let context = Context::new(kernel, threads);
+                // SAFETY: both have `len` elements.
+                let (from, to) = unsafe {
+                    (Elements::from_raw(numbers.as_ptr(), len), ElementsMut::from_raw(got.as_mut_ptr(), len))
+                };
+                map(&context, &Half, from, to);
+                assert_eq!(got.pop(), Some(7));
+                assert_eq!(got, want, "{} {threads} {len}", kernel.name);
+            }
+        }
+    }
+
+    struct Next;
+
+    impl Map for Next {
+        type From = i32;
+        type To = i32;
+
+        #[inline(always)]
+        fn of(&self, x: i32) -> i32 {
+            x.wrapping_add(1)
+        }
+    }
+
+    #[test]
+    fn elements_may_become_others_where_they_lie() {
+        let mut numbers: Vec<i32> = (0..100_001).collect();
+        let (data, len) = (numbers.as_mut_ptr(), numbers.len());
+        // SAFETY: the vector has `len` elements.
+        let (from, to) = unsafe { (Elements::from_raw(data, len), ElementsMut::from_raw(data, len)) };
+        map(&Context::new(Kernel::chosen().unwrap(), 2), &Next, from, to);
+        assert!(numbers.iter().zip(1..).all(|(&x, want)| x == want));
+    }
+}

@@ -1,0 +1,104 @@
+//! Which vectors the loops over elements are compiled for.
+//!
+//! A tile is written for its instruction set. A loop that maps elements one by one need not be: the compiler makes vectors
+//! of it, once it knows which.
+
+/// The vectors of a kernel. Whoever holds it knows that the processor has them, as whoever holds a kernel does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Vectors(Kind);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(dead_code, reason = "each architecture has some of them")]
+enum Kind {
+    /// What every processor of the architecture has.
+    Common,
+    Avx2,
+    Avx512,
+}
+
+/// A loop over elements, compiled once for each kind of vectors.
+pub(crate) trait Loop {
+    /// What it gives.
+    type Result;
+
+    /// Always inlined, as is all that it calls: what is not would be compiled without the vectors. So no large closures,
+    /// nor `array::map`.
+    fn run(self) -> Self::Result;
+}
+
+impl Vectors {
+    /// The widest of these features, which a kernel is detected by.
+    pub(super) const fn of(features: &[&str]) -> Self {
+        if has(features, "avx512f") && has(features, "avx512bw") && has(features, "avx512vl") {
+            Self(Kind::Avx512)
+        } else if has(features, "avx2") {
+            Self(Kind::Avx2)
+        } else {
+            Self(Kind::Common)
+        }
+    }
+
+    /// Runs a loop with these vectors.
+    #[inline]
+    pub(crate) fn run<L: Loop>(self, elements: L) -> L::Result {
+        match self.0 {
+            // SAFETY: whoever holds this kind, has a kernel that was detected by its features.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 => unsafe { avx2(elements) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 => unsafe { avx512(elements) },
+            _ => elements.run(),
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn avx2<L: Loop>(elements: L) -> L::Result {
+    elements.run()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+fn avx512<L: Loop>(elements: L) -> L::Result {
+    elements.run()
+}
+
+const fn has(features: &[&str], name: &str) -> bool {
+    let mut i = 0;
+    while i < features.len() {
+        if equal(features[i].as_bytes(), name.as_bytes()) {
+            return true;
+        }
+        i += 1;
+    }
+    false
+}
+
+const fn equal(a: &[u8], b: &[u8]) -> bool {
+    let mut i = 0;
+    while i < a.len() && i < b.len() && a[i] == b[i] {
+        i += 1;
+    }
+    i == a.len() && i == b.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::Kernel;
+
+    #[test]
+    fn the_features_of_a_kernel_say_which_vectors_it_has() {
+        for kernel in Kernel::all() {
+            let want = match kernel.name {
+                "avx2" | "avxvnni" => Kind::Avx2,
+                "avx512bw" | "avx512vnni" => Kind::Avx512,
+                _ => Kind::Common,
+            };
+            assert_eq!(kernel.vectors, Vectors(want), "{}", kernel.name);
+        }
+        assert_eq!(Vectors::of(&["avx512f", "avx512bw"]), Vectors(Kind::Common));
+    }
+}
