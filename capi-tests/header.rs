@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// The files of src/capi/, in the order in which the header has them.
-const NOUNS: [&str; 14] = [
+const NOUNS: [&str; 18] = [
     "version",
     "verbose",
     "status",
@@ -16,6 +16,10 @@ const NOUNS: [&str; 14] = [
     "bit_depth",
     "gemm",
     "quantize",
+    "range",
+    "add",
+    "add_ranges",
+    "elements",
     "packed",
     "context",
     "shared",

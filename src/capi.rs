@@ -2,14 +2,18 @@
 //!
 //! No Rust enum, bool or reference comes from C: any bit pattern may. No panic leaves the library.
 
+mod add;
+mod add_ranges;
 mod bit_depth;
 mod context;
 mod eight_bit_int_gemm;
+mod elements;
 mod gemm;
 mod matrix;
 mod packed;
 mod pipeline;
 mod quantize;
+mod range;
 mod shared;
 mod stage;
 mod status;
@@ -17,6 +21,8 @@ mod verbose;
 mod version;
 mod versioned;
 
+pub use add::*;
+pub use add_ranges::*;
 pub use bit_depth::*;
 pub use context::*;
 pub use eight_bit_int_gemm::*;
@@ -24,6 +30,7 @@ pub use gemm::*;
 pub use matrix::*;
 pub use packed::*;
 pub use quantize::*;
+pub use range::*;
 pub use shared::*;
 pub use stage::*;
 pub use status::*;

@@ -10,10 +10,12 @@
 //!
 //! A good place to start reading is [`gemm()`]; a C call enters in `capi/`.
 
+mod add;
 mod bit_depth;
 mod blocks;
 mod buffer;
 mod capi;
+mod code;
 mod context;
 mod elements;
 mod error;
@@ -21,6 +23,8 @@ mod few;
 mod fixed_point;
 mod float_environment;
 mod gemm;
+mod grid;
+mod interval;
 mod kernel;
 mod matrix;
 mod output;
@@ -30,6 +34,7 @@ mod planes;
 mod prepare;
 mod quantize;
 mod range;
+mod ranged;
 mod reading;
 #[cfg(test)]
 mod reference;
