@@ -163,7 +163,7 @@ static qgemm_add_options random_options(struct seed *seed, uint32_t type, uint32
     o.type = type, o.mode = mode;
     float *scales[] = {&o.a_scale, &o.b_scale, &o.c_scale};
     for (int k = 0; k < 3; k++)
-        *scales[k] = ldexpf(i % 2 ? (float)between(seed, 1, 2) : 1, below(seed, 9) - 8);
+        *scales[k] = ldexpf(i % 2 ? (float)between(seed, 1, 2) : 1, below(seed, 8) - 7);
     if (i % 8 == 3)
         o.b_scale = o.a_scale;
     int is_16 = type == QGEMM_TYPE_S16 && mode != QGEMM_ADD_F32;

@@ -65,8 +65,10 @@ impl Grid {
                 j -= 1;
             }
         }
+        // Where there are no elements at all, none are in the same place.
+        let is_empty = sorted.iter().any(|dimension| dimension.size == 0);
         let mut reach: usize = 1;
-        for Dimension { size, steps } in sorted.iter().rev().filter(|dimension| dimension.size > 1) {
+        for Dimension { size, steps } in sorted.iter().rev().filter(|dimension| dimension.size > 1 && !is_empty) {
             if steps[2] < reach {
                 let value = i64::try_from(steps[2]).unwrap_or(i64::MAX);
                 return Err(Error::Stride { argument: "c_strides", value, least: reach });

@@ -28,8 +28,8 @@ pub const QGEMM_ADD32_EXACT: u32 = 4;
 
 /// Codes of 8 bits: in double, rounded once, to nearest, ties to even.
 pub const QGEMM_ADD8_EXACT: u32 = 0;
-/// Codes of 8 bits: nnlib's QuantizedAdd_8p8to8 for tensors of the same shape, in multipliers of 14 bits. Off by no more than
-/// 0.55 codes.
+/// Codes of 8 bits: nnlib's QuantizedAdd_8p8to8 for tensors of the same shape, in multipliers of 14 bits. Off by some 0.55
+/// codes where the range is as wide as a's and b's together, and by 0.08 of how many times narrower it is.
 pub const QGEMM_ADD8_NNLIB_FLAT: u32 = 1;
 /// Codes of 8 bits: the QuantizedAdd_8p8to8 that nnlib had before, in a multiplier of 7 bits and a fraction, without its
 /// overflows. Off by less than 2 codes.

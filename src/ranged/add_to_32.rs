@@ -97,7 +97,7 @@ impl AddTo32 {
                 let step = f64::from(result.max) / 2f64.powi(31);
                 let term = |from: Interval| {
                     let level = from.step(255.0);
-                    let zero = if from.is_zero() { 0.0 } else { (-f64::from(from.min) / level).round() };
+                    let zero = if from.is_zero() { 0.0 } else { (-f64::from(from.min) * 255.0 / from.width()).round() };
                     (level / step, zero)
                 };
                 let [(a_ratio, a_zero), (b_ratio, b_zero)] = [term(a), term(b)];
