@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// The files of src/capi/, in the order in which the header has them.
-const NOUNS: [&str; 14] = [
+const NOUNS: [&str; 15] = [
     "version",
     "verbose",
     "status",
     "matrix",
     "stage",
+    "function",
     "pipeline",
     "bit_depth",
     "gemm",

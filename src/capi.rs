@@ -5,6 +5,7 @@
 mod bit_depth;
 mod context;
 mod eight_bit_int_gemm;
+mod function;
 mod gemm;
 mod matrix;
 mod packed;
@@ -20,6 +21,7 @@ mod versioned;
 pub use bit_depth::*;
 pub use context::*;
 pub use eight_bit_int_gemm::*;
+pub use function::*;
 pub use gemm::*;
 pub use matrix::*;
 pub use packed::*;

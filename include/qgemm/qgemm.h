@@ -218,6 +218,45 @@
  */
 #define QGEMM_ROUND_ONCE 2
 
+/** Function: max(x, 0), and where alpha is not 0, alpha * x below 0 (leaky). */
+#define QGEMM_FUNCTION_RELU 1
+
+/** Function: tanh(x). */
+#define QGEMM_FUNCTION_TANH 2
+
+/** Function: 1 / (1 + exp(-x)), the sigmoid. */
+#define QGEMM_FUNCTION_LOGISTIC 3
+
+/** Function: x / 2 * (1 + erf(x / sqrt(2))). */
+#define QGEMM_FUNCTION_GELU_ERF 4
+
+/** Function: x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))). */
+#define QGEMM_FUNCTION_GELU_TANH 5
+
+/** Function: x / (1 + exp(-alpha * x)); alpha is 1 for SiLU. */
+#define QGEMM_FUNCTION_SWISH 6
+
+/** Function: x * min(max(alpha * x + beta, 0), 1); alpha is 1/6 and beta 1/2 in MobileNet. */
+#define QGEMM_FUNCTION_HARDSWISH 7
+
+/** Function: min(max(alpha * x + beta, 0), 1). */
+#define QGEMM_FUNCTION_HARDSIGMOID 8
+
+/** Function: x, and below 0 alpha * (exp(x) - 1). */
+#define QGEMM_FUNCTION_ELU 9
+
+/** Function: exp(x). */
+#define QGEMM_FUNCTION_EXP 10
+
+/** Function: x * tanh(ln(1 + exp(x))). */
+#define QGEMM_FUNCTION_MISH 11
+
+/** Function: alpha * x + beta. */
+#define QGEMM_FUNCTION_LINEAR 12
+
+/** Function: min(max(x, alpha), beta). */
+#define QGEMM_FUNCTION_CLIP 13
+
 /** Rounding to fewer bits: to nearest. */
 #define QGEMM_REQUANTIZE_NEAREST 1
 
