@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// The files of src/capi/, in the order in which the header has them.
-const NOUNS: [&str; 15] = [
+const NOUNS: [&str; 18] = [
     "version",
     "verbose",
     "status",
@@ -17,7 +17,10 @@ const NOUNS: [&str; 15] = [
     "bit_depth",
     "gemm",
     "quantize",
+    "tensor",
+    "table",
     "packed",
+    "lines",
     "context",
     "shared",
     "eight_bit_int_gemm",
