@@ -152,6 +152,9 @@ pub(crate) struct Task<'a, F, R, W> {
 impl<F: Formula, R: Read, W: Write> Task<'_, F, R, W> {
     /// Does it, on as many threads as pays.
     pub(crate) fn run(&self, context: &Context) {
+        if self.channels.len() == 0 {
+            return;
+        }
         let bytes = self.from.element() + self.to.element();
         context.in_pieces(self.channels.len(), bytes, |range| context.kernel.vectors.run(Piece { task: self, range }));
     }

@@ -31,13 +31,14 @@ pub(crate) fn min_max(
         return found(0, all.ends());
     }
     let Channels { outer, channels: count, inner } = channels;
+    let bytes = 4 * (from.len() / count.max(1));
     if inner == 1 {
-        context.in_pieces(count, 4 * outer, |range| {
+        context.in_pieces(count, bytes, |range| {
             context.kernel.vectors.run(Side { from, channels, range, found: &found });
         });
         return;
     }
-    in_lines(context, count, 4 * outer * inner, |range| {
+    in_lines(context, count, bytes, |range| {
         for channel in range {
             let mut all = Bounds::NONE;
             for i in 0..outer {

@@ -11,8 +11,9 @@ use crate::range::ElementRange;
 const S8: ElementRange = ElementRange { least: -128, greatest: 127 };
 
 /// All the same, channels side by side (few, many, very many), in runs (short and long), and enough for threads.
-const SHAPES: [(usize, usize, usize); 11] = [
+const SHAPES: [(usize, usize, usize); 12] = [
     (1, 1, 0),
+    (2, 3, 0),
     (1, 1, 1),
     (3, 1, 100),
     (50, 3, 1),
@@ -201,7 +202,7 @@ fn every_kernel_agrees_on_quantized_lines() {
                     &found,
                     &elements_mut(&mut given),
                 );
-                assert_eq!(got, given);
+                assert_eq!(got, given, "{}", kernel.name);
                 for (line, d) in (0..lines).flat_map(|line| (0..depth).map(move |d| (line, d))) {
                     let len = segment.unwrap_or(depth);
                     let depths = d / len * len..depth.min((d / len + 1) * len);
