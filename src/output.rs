@@ -22,6 +22,7 @@ pub use quantize_down::QuantizeDown;
 pub(crate) use rescale::Rescale;
 pub use residual::{Element, Residual};
 pub use scale::{Rounding, Scale};
+pub(crate) use scale::{scaled_once, scaled_twice, scaled_twice_up};
 pub use store::{Cast, Store};
 pub use tanh::Tanh;
 pub use values::Values;
