@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// The files of src/capi/, in the order in which the header has them.
-const NOUNS: [&str; 18] = [
+const NOUNS: [&str; 23] = [
     "version",
     "verbose",
     "status",
     "matrix",
     "stage",
+    "function",
     "pipeline",
     "bit_depth",
     "gemm",
@@ -20,7 +21,11 @@ const NOUNS: [&str; 18] = [
     "add",
     "add_ranges",
     "elements",
+    "tensor",
+    "table",
     "packed",
+    "lines",
+    "conv",
     "context",
     "shared",
     "eight_bit_int_gemm",

@@ -90,16 +90,16 @@ static void check(uint32_t mode, uint32_t type, qgemm_range from, qgemm_range to
         int found = (is_16 ? words[i] : type == QGEMM_TYPE_S8 ? (int8_t)bytes[i] : bytes[i]) - least;
         double real = code == 0 ? 0 : fmin(fmax(real_sum(from, x[i]) / code + zero, 0), steps);
         // nnlib's gain has 31 bits, and few of them count if it is small; nothing of TensorFlow's is nudged.
-        double error = mode == QGEMM_REQUANTIZE_EXACT   ? 0.501
-                       : mode == QGEMM_REQUANTIZE_NNLIB ? 0.501 + fabs((double)x[i]) * ldexp(1, -32)
+        double error = mode == QGEMM_RANGES_EXACT   ? 0.501
+                       : mode == QGEMM_RANGES_NNLIB ? 0.501 + fabs((double)x[i]) * ldexp(1, -32)
                                                         : 1.01;
         if (fabs(found - real) > error ||
-            (mode == QGEMM_REQUANTIZE_TENSORFLOW && code > 0 && found != by_tensorflow(x[i], from, to))) {
+            (mode == QGEMM_RANGES_TENSORFLOW && code > 0 && found != by_tensorflow(x[i], from, to))) {
             fprintf(stderr, "mode %d, type %d, %a to %a, %a to %a, gain %g: %d gives %d, not %g\n", (int)mode, (int)type,
                     from.min, from.max, to.min, to.max, gain, (int)x[i], found, real);
             exit(1);
         }
-        if (mode == QGEMM_REQUANTIZE_NNLIB && gain < 1 && code > 0) {
+        if (mode == QGEMM_RANGES_NNLIB && gain < 1 && code > 0) {
             double product = floor((x[i] * round(ldexp(gain, 31)) + 1073741824.0) / 2147483648.0) + zero;
             CHECK(gain > 0.999999 || found == fmin(fmax(product, 0), 255));
         }
@@ -118,15 +118,15 @@ static void sums_become_codes(void) {
             to.max = 0;
         if (i % 50 == 3)
             to.min = to.max = 0;
-        check(QGEMM_REQUANTIZE_TENSORFLOW, QGEMM_TYPE_U8, from, to);
-        check(QGEMM_REQUANTIZE_TENSORFLOW, QGEMM_TYPE_S8, from, to);
-        check(QGEMM_REQUANTIZE_NNLIB, QGEMM_TYPE_U8, from, to);
-        check(QGEMM_REQUANTIZE_NNLIB, QGEMM_TYPE_S8, from, to);
-        check(QGEMM_REQUANTIZE_EXACT, QGEMM_TYPE_U8, from, to);
+        check(QGEMM_RANGES_TENSORFLOW, QGEMM_TYPE_U8, from, to);
+        check(QGEMM_RANGES_TENSORFLOW, QGEMM_TYPE_S8, from, to);
+        check(QGEMM_RANGES_NNLIB, QGEMM_TYPE_U8, from, to);
+        check(QGEMM_RANGES_NNLIB, QGEMM_TYPE_S8, from, to);
+        check(QGEMM_RANGES_EXACT, QGEMM_TYPE_U8, from, to);
         if (i % 2)
             from.min /= 3;
-        check(QGEMM_REQUANTIZE_EXACT, QGEMM_TYPE_S8, from, to);
-        check(QGEMM_REQUANTIZE_EXACT, QGEMM_TYPE_S16, from, to);
+        check(QGEMM_RANGES_EXACT, QGEMM_TYPE_S8, from, to);
+        check(QGEMM_RANGES_EXACT, QGEMM_TYPE_S16, from, to);
     }
 }
 
@@ -137,7 +137,7 @@ static void range_and_codes_at_once(void) {
     for (int i = 0; i < 32; i++) {
         fill(&seed, i + 1);
         qgemm_range from = symmetric((float)between(&seed, 1, 100)), range, actual, shrunk;
-        for (uint32_t mode = QGEMM_REQUANTIZE_EXACT; mode <= QGEMM_REQUANTIZE_NNLIB; mode++) {
+        for (uint32_t mode = QGEMM_RANGES_EXACT; mode <= QGEMM_RANGES_NNLIB; mode++) {
             CHECK(qgemm_requantization_range_s32(NULL, x, SIZE, from, &range) == QGEMM_STATUS_OK);
             CHECK(qgemm_requantize_s32(NULL, mode, x, SIZE, from, range, QGEMM_TYPE_U8, bytes, &actual) == QGEMM_STATUS_OK);
             CHECK(qgemm_quantize_down_and_shrink_range(NULL, mode, x, SIZE, from, QGEMM_TYPE_U8, at_once, &shrunk) ==

@@ -3,6 +3,7 @@
 use crate::blocks::{Blocks, Caches, Cut, Shape};
 use crate::buffer::Carver;
 use crate::context::Context;
+use crate::desks::Desks;
 use crate::error::Error;
 use crate::few::Few;
 use crate::kernel::{Kernel, MAX_ROWS, MAX_WIDTH, Tile};
@@ -14,7 +15,6 @@ use crate::segment::{Edge, Segment};
 use crate::small::Small;
 use crate::source::{Factor, Sides, Source, Space};
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 /// Multiplies `lhs` by `rhs` and finishes every sum.
@@ -39,7 +39,9 @@ pub(crate) fn gemm_in(
     workspace: Option<&mut [u8]>,
 ) -> Result<(), Error> {
     let Some(shape) = shape(lhs, rhs)? else { return Ok(()) };
-    assert_eq!((shape.rows, shape.cols), finish.store().shape(), "the result has another shape");
+    let (rows, cols) = finish.store().shape();
+    let fits = if rhs.is_part() { rhs.first() + shape.cols <= cols } else { shape.cols == cols };
+    assert!(shape.rows == rows && fits, "the result has another shape");
     let macs = shape.macs();
     let is_shared = macs >= WORTH_WAKING || macs >= WORTH_SHARING && context.threads.are_worth_it();
     let threads = if is_shared { context.threads() } else { 1 };
@@ -128,6 +130,8 @@ struct Product<'a> {
     span: u8,
     depth: usize,
     blocks: Blocks,
+    /// The first column: that of the result, too.
+    first_col: usize,
     /// The side whose segments, slices of the depth, have scales.
     scaled: Option<usize>,
     threads: usize,
@@ -174,6 +178,7 @@ impl<'a> Product<'a> {
             span,
             depth: shape.depth,
             blocks,
+            first_col: rhs.first(),
             scaled,
             threads,
             ready,
@@ -195,28 +200,25 @@ impl<'a> Product<'a> {
             None if self.is_shared(side) => Some(self.prepare_together(side, &mut carver)),
             ready => ready,
         });
-        let desk_len = self.desk_len();
-        let desks = Mutex::new(carver.bytes(desk_len * self.workers()).chunks_exact_mut(desk_len));
-        let next = AtomicUsize::new(0);
-        self.context.threads.run(self.workers(), |_| {
-            let desk = desks.lock().unwrap_or_else(PoisonError::into_inner).next();
-            let mut carver = Carver::new(desk.expect("a desk for each worker"));
-            let acc = carver.ints(self.acc_len());
-            let widened = carver.bytes(self.widened_len());
-            let mut desk = Desk { acc, widened, cols: Edge::new() };
-            let mut own = self.desk.map(|room| Space::carve(&mut carver, room));
-            loop {
-                let block = next.fetch_add(1, Relaxed);
-                if block >= self.blocks.count() {
-                    break;
-                }
+        self.desks().work(
+            self.context,
+            &mut carver,
+            self.blocks.count(),
+            |carver| {
+                let acc = carver.ints(self.acc_len());
+                let widened = carver.bytes(self.widened_len());
+                let desk = Desk { acc, widened, cols: Edge::new() };
+                (desk, self.desk.map(|room| Space::carve(carver, room)))
+            },
+            |(desk, own), block| {
                 let (rows, cols) = self.blocks.block(block);
-                let ([lhs, rhs], [own_lhs, own_rhs]) = (&self.sides, &mut own);
+                let cols = self.lines(RHS, cols);
+                let ([lhs, rhs], [own_lhs, own_rhs]) = (&self.sides, own);
                 let lhs = whole[LHS].unwrap_or_else(|| lhs.prepare(rows.clone(), own_lhs));
                 let rhs = whole[RHS].unwrap_or_else(|| rhs.prepare(cols.clone(), own_rhs));
-                self.multiply(&lhs, &rhs, rows, cols, finish, &mut desk);
-            }
-        });
+                self.multiply(&lhs, &rhs, rows, cols, finish, desk);
+            },
+        );
     }
 
     /// The cut of a side's lines into blocks.
@@ -224,13 +226,15 @@ impl<'a> Product<'a> {
         [self.blocks.rows, self.blocks.cols][side]
     }
 
+    /// A piece of a side's cut, as its own lines are numbered.
+    fn lines(&self, side: usize, piece: Range<usize>) -> Range<usize> {
+        let first = if side == RHS { self.first_col } else { 0 };
+        first + piece.start..first + piece.end
+    }
+
     /// Whether several blocks need the same lines of this side.
     fn is_shared(&self, side: usize) -> bool {
         self.cut(1 - side).pieces > 1
-    }
-
-    fn workers(&self) -> usize {
-        self.threads.min(self.blocks.count())
     }
 
     /// All of one side, prepared piece by piece, on all threads.
@@ -246,14 +250,14 @@ impl<'a> Product<'a> {
         self.context.threads.run(cut.pieces, |_| {
             let (lines, mut space) = {
                 let (next, rest) = &mut *left.lock().unwrap_or_else(PoisonError::into_inner);
-                let lines = cut.piece(*next);
+                let lines = self.lines(side, cut.piece(*next));
                 *next += 1;
                 let space = rest.split_off(source.room(lines.len()));
                 (lines, space)
             };
             source.prepare(lines, &mut space);
         });
-        all.prepared()
+        all.prepared(self.lines(side, 0..0).start)
     }
 }
 
@@ -264,12 +268,14 @@ impl Product<'_> {
             true => Space::len(self.sides[side].room(self.cut(side).len)),
             false => 0,
         });
-        shared[LHS] + shared[RHS] + self.desk_len() * self.workers()
+        shared[LHS] + shared[RHS] + self.desks().scratch_len()
     }
 
-    fn desk_len(&self) -> usize {
+    fn desks(&self) -> Desks {
         let own = self.desk.map(Space::len);
-        own[LHS] + own[RHS] + Carver::cost(self.acc_len() * size_of::<i32>()) + Carver::cost(self.widened_len())
+        let len =
+            own[LHS] + own[RHS] + Carver::cost(self.acc_len() * size_of::<i32>()) + Carver::cost(self.widened_len());
+        Desks { workers: self.threads.min(self.blocks.count()), len }
     }
 
     /// A slice of a panel whose numbers lie in planes is widened here.

@@ -17,6 +17,8 @@ mod buffer;
 mod capi;
 mod code;
 mod context;
+mod conv;
+mod desks;
 mod elements;
 mod error;
 mod few;
@@ -43,6 +45,8 @@ mod segment;
 mod small;
 mod source;
 mod span;
+mod table;
+mod tensor;
 mod threads;
 
 pub use bit_depth::{BitDepths, RoundingMode};
@@ -55,5 +59,6 @@ pub use matrix::{Encoding, Offset, Operand, Order, Output};
 pub use output::{
     Cast, Element, Finish, Logistic, QuantizeDown, Residual, Rounding, Scale, Stage, Store, Tanh, Values,
 };
-pub use quantize::{Derivation, Multiplier, Quantization};
+pub use quantize::{Derivation, Multiplier, Quantization, Scheme};
 pub use source::Factor;
+pub use tensor::ToInteger;

@@ -27,13 +27,13 @@ pub struct RealRange {
 }
 
 /// Requantization by ranges: in double, rounded once, to nearest, ties to even. Off by no more than 0.501 codes.
-pub const QGEMM_REQUANTIZE_EXACT: u32 = 0;
+pub const QGEMM_RANGES_EXACT: u32 = 0;
 /// Requantization by ranges: TensorFlow's Requantize, in fixed point of 64 bits; the result's range stays as it is, though
 /// no code may stand for 0. Where TensorFlow's products overflow, these do not.
-pub const QGEMM_REQUANTIZE_TENSORFLOW: u32 = 1;
+pub const QGEMM_RANGES_TENSORFLOW: u32 = 1;
 /// Requantization by ranges: nnlib's Requantize_32to8, in fixed point of 32 bits, ties up; in double where the codes of the
 /// result are nearer to each other than those of the sums. The range of the sums has to be symmetric.
-pub const QGEMM_REQUANTIZE_NNLIB: u32 = 2;
+pub const QGEMM_RANGES_NNLIB: u32 = 2;
 
 impl From<RealRange> for Interval {
     fn from(RealRange { min, max }: RealRange) -> Self {
@@ -83,16 +83,16 @@ pub unsafe extern "C" fn qgemm_requantization_range_s32(
 
 /// Brings sums of 32 bits to codes of 8 or 16: those of what they stand for, or the nearest that there are.
 ///
-/// But for QGEMM_REQUANTIZE_TENSORFLOW the result's range is first widened, at one end and as little as possible, so that
+/// But for QGEMM_RANGES_TENSORFLOW the result's range is first widened, at one end and as little as possible, so that
 /// a code stands for 0, unless 0 is so near to an end that none can.
 ///
 /// @param context  the threads to use; NULL for those that qgemm_set_max_num_threads() is about
-/// @param mode     QGEMM_REQUANTIZE_EXACT, _TENSORFLOW or _NNLIB
+/// @param mode     QGEMM_RANGES_EXACT, _TENSORFLOW or _NNLIB
 /// @param x        the sums; may be NULL if there are none
 /// @param size     how many, at least 0
 /// @param x_range  what they stand for
 /// @param y_range  what the codes are to stand for; 0 is in it. If min and max are 0, all become the least code
-/// @param type     QGEMM_TYPE_U8, _S8 or, with QGEMM_REQUANTIZE_EXACT, _S16
+/// @param type     QGEMM_TYPE_U8, _S8 or, with QGEMM_RANGES_EXACT, _S16
 /// @param y        where size codes go; it may not overlap x
 /// @param actual   the range that they have: y_range, widened; or NULL if it is not wanted
 /// @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER, ALIGNMENT, SHAPE (size), TOO_LARGE, TYPE, OPTION
@@ -122,11 +122,11 @@ pub unsafe extern "C" fn qgemm_requantize_s32(
 /// QuantizeDownAndShrinkRange.
 ///
 /// @param context  the threads to use; NULL for those that qgemm_set_max_num_threads() is about
-/// @param mode     QGEMM_REQUANTIZE_EXACT, _TENSORFLOW or _NNLIB
+/// @param mode     QGEMM_RANGES_EXACT, _TENSORFLOW or _NNLIB
 /// @param x        the sums; may be NULL if there are none
 /// @param size     how many, at least 0
 /// @param x_range  what they stand for
-/// @param type     QGEMM_TYPE_U8, _S8 or, with QGEMM_REQUANTIZE_EXACT, _S16
+/// @param type     QGEMM_TYPE_U8, _S8 or, with QGEMM_RANGES_EXACT, _S16
 /// @param y        where size codes go; it may not overlap x
 /// @param actual   the range that they have
 /// @return as qgemm_requantize_s32()
@@ -166,9 +166,9 @@ unsafe fn requantize(
     actual: *mut RealRange,
 ) -> Result<(), super::Failure> {
     let way = match mode {
-        QGEMM_REQUANTIZE_EXACT => WayDown::Exact,
-        QGEMM_REQUANTIZE_TENSORFLOW => WayDown::Tensorflow,
-        QGEMM_REQUANTIZE_NNLIB => WayDown::Nnlib,
+        QGEMM_RANGES_EXACT => WayDown::Exact,
+        QGEMM_RANGES_TENSORFLOW => WayDown::Tensorflow,
+        QGEMM_RANGES_NNLIB => WayDown::Nnlib,
         value => return Err(Error::Option { argument: "mode", value }.into()),
     };
     let from = Place::new("x", x, size("size", len)?)?;
