@@ -238,7 +238,9 @@ static void check_bytes(uint32_t mode, qgemm_range ra, qgemm_range rb, const qge
     double code = width(rc) / 255, least = 0, greatest = 0;
     // Where the result's range is narrow the flat arithmetic has fewer bits.
     double flat = 0.52 + 0.08 * (width(ra) + width(rb)) / fmax(width(rc), 1e-30);
-    double error = mode == QGEMM_ADD8_EXACT ? 0.5 + 1.0 / 1024 : mode == QGEMM_ADD8_NNLIB_FLAT ? flat : 2;
+    // What the seed's truncates is in steps of the narrower tensor; and its gain has 15 bits, of which few may count.
+    double gain = fmin(width(ra), width(rb)) / fmax(width(rc), 1e-30), spec = 1 + 3 * gain + 256 / (32768 * gain);
+    double error = mode == QGEMM_ADD8_EXACT ? 0.5 + 1.0 / 1024 : mode == QGEMM_ADD8_NNLIB_FLAT ? flat : spec;
     for (int i = 0; i < PAIRS; i++) {
         // The arithmetic of nnlib takes 0 for a code, at least the flat one.
         double real = mode == QGEMM_ADD8_NNLIB_FLAT ? nudged(ra, pairs_a[i]) + nudged(rb, pairs_b[i])
