@@ -53,7 +53,7 @@ impl Adder for Flat {
     fn code(&self, sum: i32) -> u8 {
         let shifted = (sum + self.offset).min(32767);
         let half = (1 << self.shift) >> 1;
-        ((shifted + half) >> self.shift).max(0).min(255) as u8
+        ((shifted + half) >> self.shift).clamp(0, 255) as u8
     }
 
     fn first(add: &AddTo8) -> Result<Option<Interval>, Error> {

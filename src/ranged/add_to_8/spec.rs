@@ -47,8 +47,8 @@ impl Adder for Spec {
         let (wide, narrow) = ordered(add);
         let unit = narrow.max - narrow.min;
         let ratio = (wide.max - wide.min) / unit;
-        // Of 0 / 0 as well.
-        if !(ratio < 256.0) {
+        // 0 / 0 is none either.
+        if ratio.is_nan() || ratio >= 256.0 {
             let (argument, value) = ("the ratio of the widths of a_range and b_range", ratio.into());
             return Err(Error::Parameter { argument, value, expected: "below 256 in this mode" });
         }
@@ -76,7 +76,7 @@ impl Adder for Spec {
 
     #[inline(always)]
     fn code(&self, sum: i32) -> u8 {
-        (((sum * self.gain + (1 << 14)) >> 15) - self.offset).max(0).min(255) as u8
+        (((sum * self.gain + (1 << 14)) >> 15) - self.offset).clamp(0, 255) as u8
     }
 
     fn first(add: &AddTo8) -> Result<Option<Interval>, Error> {
