@@ -17,9 +17,15 @@ pub(crate) use functions::{logistic, tanh};
 /// | -2³¹ | -2³¹ | 2³¹ - 1 | 2³¹, saturated |
 #[inline(always)]
 pub(crate) fn saturating_rounding_doubling_high_mul(a: i32, b: i32) -> i32 {
-    let rounded = ((i64::from(a) * i64::from(b) + (1 << 30)) >> 31) as i32;
+    let rounded = high_mul_below_one(a, b);
     // Only 2³¹ wraps around, and nothing else gives what it wraps to.
     if rounded == i32::MIN { i32::MAX } else { rounded }
+}
+
+/// As [`saturating_rounding_doubling_high_mul`], of a fraction `b` above -1, with which nothing saturates.
+#[inline(always)]
+pub(crate) fn high_mul_below_one(a: i32, b: i32) -> i32 {
+    ((i64::from(a) * i64::from(b) + (1 << 30)) >> 31) as i32
 }
 
 /// `x / 2^exponent`, rounded to nearest, ties away from zero; `exponent` is 0 to 31.
