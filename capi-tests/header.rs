@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// The files of src/capi/, in the order in which the header has them.
-const NOUNS: [&str; 18] = [
+const NOUNS: [&str; 19] = [
     "version",
     "verbose",
     "status",
@@ -21,6 +21,7 @@ const NOUNS: [&str; 18] = [
     "table",
     "packed",
     "lines",
+    "conv",
     "context",
     "shared",
     "eight_bit_int_gemm",

@@ -4,6 +4,7 @@
 
 mod bit_depth;
 mod context;
+mod conv;
 mod eight_bit_int_gemm;
 mod function;
 mod gemm;
@@ -23,6 +24,7 @@ mod versioned;
 
 pub use bit_depth::*;
 pub use context::*;
+pub use conv::*;
 pub use eight_bit_int_gemm::*;
 pub use function::*;
 pub use gemm::*;

@@ -309,7 +309,7 @@ unsafe fn operand_of<'a>(packed: *const PackedHandle) -> Result<&'a Packed, Erro
     handle.map(PackedHandle::get).ok_or(Error::Missing { argument: "packed" })
 }
 
-fn check_bytes(argument: &'static str, bytes: *mut u8, size: usize) -> Result<NonNull<u8>, Error> {
+pub(super) fn check_bytes(argument: &'static str, bytes: *mut u8, size: usize) -> Result<NonNull<u8>, Error> {
     let bytes = NonNull::new(bytes).ok_or(Error::Missing { argument })?;
     extent(bytes.as_ptr(), 1, size, 0).ok_or(Error::TooLarge { argument })?;
     Ok(bytes)
