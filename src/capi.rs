@@ -3,8 +3,10 @@
 //! No Rust enum, bool or reference comes from C: any bit pattern may. No panic leaves the library.
 
 mod bit_depth;
+mod blas;
 mod context;
 mod eight_bit_int_gemm;
+mod fully_connected;
 mod function;
 mod gemm;
 mod matrix;
@@ -19,8 +21,10 @@ mod version;
 mod versioned;
 
 pub use bit_depth::*;
+pub use blas::*;
 pub use context::*;
 pub use eight_bit_int_gemm::*;
+pub use fully_connected::*;
 pub use function::*;
 pub use gemm::*;
 pub use matrix::*;

@@ -1,13 +1,17 @@
 //! A pipeline's stages, checked.
 
+use super::function::*;
 use super::matrix::{
-    Frame, Major, QGEMM_TYPE_F32, QGEMM_TYPE_S8, QGEMM_TYPE_S16, QGEMM_TYPE_S32, QGEMM_TYPE_U8, check_pointer, major,
+    Frame, Major, QGEMM_PER_COL, QGEMM_PER_ELEMENT, QGEMM_PER_ROW, QGEMM_TYPE_BF16, QGEMM_TYPE_F16, QGEMM_TYPE_F32,
+    QGEMM_TYPE_S8, QGEMM_TYPE_S16, QGEMM_TYPE_S32, QGEMM_TYPE_U8, QGEMM_UNIFORM, check_pointer, encoding_of, major,
     stride,
 };
 use super::stage::*;
 use super::{Failure, Place};
 use crate::error::Error;
-use crate::output::{Cast, Element, Logistic, QuantizeDown, Residual, Rounding, Scale, Stage, Tanh};
+use crate::output::{
+    Activation, Binary, Cast, Element, Logistic, Operation, QuantizeDown, Residual, Rounding, Scale, Stage, Table, Tanh,
+};
 use smallvec::SmallVec;
 use std::ffi::c_void;
 
@@ -68,10 +72,12 @@ impl<'a> Stages<'a> {
             return Err(Error::Reserved { argument: "reserved" });
         }
         let (takes, gives) = match raw.kind {
-            QGEMM_STAGE_BIAS..=QGEMM_STAGE_RESIDUAL => (Gives::Integers, Gives::Integers),
+            QGEMM_STAGE_BIAS..=QGEMM_STAGE_RESIDUAL | QGEMM_STAGE_TABLE => (Gives::Integers, Gives::Integers),
             QGEMM_STAGE_DEQUANTIZE => (Gives::Integers, Gives::Floats),
-            QGEMM_STAGE_BIAS_F32..=QGEMM_STAGE_RESIDUAL_F32 => (Gives::Floats, Gives::Floats),
-            QGEMM_STAGE_QUANTIZE => (Gives::Floats, Gives::Integers),
+            QGEMM_STAGE_BIAS_F32..=QGEMM_STAGE_RESIDUAL_F32 | QGEMM_STAGE_MULTIPLY_F32..=QGEMM_STAGE_BINARY_F32 => {
+                (Gives::Floats, Gives::Floats)
+            }
+            QGEMM_STAGE_QUANTIZE | QGEMM_STAGE_QUANTIZE_ZERO_FIRST => (Gives::Floats, Gives::Integers),
             QGEMM_STAGE_CAST_SATURATING => (Gives::Integers, Gives::Narrow(Cast::Saturating)),
             QGEMM_STAGE_CAST_TRUNCATING => (Gives::Integers, Gives::Narrow(Cast::Truncating)),
             value => return Err(Error::Option { argument: "kind", value }),
@@ -147,12 +153,13 @@ unsafe fn stage<'a>(raw: &RawStage, frame: &Frame) -> Result<Stage<'a>, Error> {
             QGEMM_STAGE_RESIDUAL => {
                 let raw = u.residual;
                 check_exponent("u.residual.exponent", raw.exponent)?;
-                if raw.r#type == QGEMM_TYPE_F32 {
+                let element = element(raw.r#type)?;
+                if element.is_float() {
                     let expected = "QGEMM_TYPE_U8, _S8, _S16 or _S32";
                     return Err(Error::Type { argument: "u.residual.type", value: raw.r#type, expected });
                 }
                 Stage::Residual {
-                    residual: residual(raw.data, raw.r#type, raw.order, raw.stride, frame)?,
+                    residual: residual(raw.data, element, raw.order, raw.stride, frame)?,
                     zero_point: raw.zero_point,
                     multiplier: raw.multiplier,
                     exponent: raw.exponent,
@@ -172,16 +179,11 @@ unsafe fn stage<'a>(raw: &RawStage, frame: &Frame) -> Result<Stage<'a>, Error> {
             }
             QGEMM_STAGE_RESIDUAL_F32 => {
                 let raw = u.residual_f32;
-                if !raw.scale.is_finite() {
-                    let value = raw.scale.into();
-                    return Err(Error::Parameter { argument: "u.residual_f32.scale", value, expected: "finite" });
-                }
-                if raw.r#type == QGEMM_TYPE_F32 && raw.zero_point != 0 {
-                    let (argument, value) = ("u.residual_f32.zero_point", raw.zero_point.into());
-                    return Err(Error::Parameter { argument, value, expected: "0 for floats" });
-                }
+                check_finite("u.residual_f32.scale", raw.scale)?;
+                let element = element(raw.r#type)?;
+                check_zero_point("u.residual_f32.zero_point", raw.zero_point, element)?;
                 Stage::ResidualF32 {
-                    residual: residual(raw.data, raw.r#type, raw.order, raw.stride, frame)?,
+                    residual: residual(raw.data, element, raw.order, raw.stride, frame)?,
                     zero_point: raw.zero_point,
                     scale: raw.scale,
                 }
@@ -190,6 +192,33 @@ unsafe fn stage<'a>(raw: &RawStage, frame: &Frame) -> Result<Stage<'a>, Error> {
                 scale: frame.floats("u.quantize.scale", &u.quantize.scale)?,
                 zero_point: u.quantize.zero_point,
             },
+            QGEMM_STAGE_MULTIPLY_F32 => {
+                Stage::MultiplyF32(frame.floats("u.multiply_f32.scale", &u.multiply_f32.scale)?)
+            }
+            QGEMM_STAGE_ACTIVATION_F32 => Stage::ActivationF32(activation(u.activation_f32)?),
+            QGEMM_STAGE_BINARY_F32 => {
+                let raw = u.binary_f32;
+                check_finite("u.binary_f32.scale", raw.scale)?;
+                let element = element(raw.r#type)?;
+                check_zero_point("u.binary_f32.zero_point", raw.zero_point, element)?;
+                let tensor = match raw.axis {
+                    QGEMM_PER_ELEMENT => residual(raw.data, element, raw.order, raw.stride, frame)?,
+                    axis => spread(raw.data, element, axis, frame)?,
+                };
+                let operation = operation(raw.operation)?;
+                Stage::BinaryF32(Binary { tensor, zero_point: raw.zero_point, scale: raw.scale, operation })
+            }
+            QGEMM_STAGE_QUANTIZE_ZERO_FIRST => Stage::QuantizeZeroFirst {
+                scale: frame.floats("u.quantize_zero_first.scale", &u.quantize_zero_first.scale)?,
+                zero_point: u.quantize_zero_first.zero_point,
+            },
+            QGEMM_STAGE_TABLE => {
+                let entries = u.table.entries.cast::<[u8; 256]>();
+                check_pointer("u.table.entries", entries)?;
+                let from = encoding_of("u.table.from_type", u.table.from_type)?;
+                let to = encoding_of("u.table.to_type", u.table.to_type)?;
+                Stage::Table(Table { entries: &*entries, from, to })
+            }
             _ => unreachable!("casts and unknown kinds do not come here"),
         })
     }
@@ -211,26 +240,77 @@ pub(super) fn checked_rounding(argument: &'static str, value: u32) -> Result<Rou
     }
 }
 
-/// # Safety
-/// `data` reaches as far as the result's shape and `step` say, unchanged for `'a`.
-unsafe fn residual<'a>(
-    data: *const c_void,
-    r#type: u32,
-    order: u32,
-    step: i64,
-    frame: &Frame,
-) -> Result<Residual<'a>, Error> {
-    let element = match r#type {
-        QGEMM_TYPE_U8 => Element::U8,
-        QGEMM_TYPE_S8 => Element::I8,
-        QGEMM_TYPE_S16 => Element::I16,
-        QGEMM_TYPE_S32 => Element::I32,
-        QGEMM_TYPE_F32 => Element::F32,
-        value => return Err(Error::Type { argument: "type", value, expected: "one of QGEMM_TYPE_U8 to _F32" }),
+fn check_finite(argument: &'static str, value: f32) -> Result<(), Error> {
+    if value.is_finite() { Ok(()) } else { Err(Error::Parameter { argument, value: value.into(), expected: "finite" }) }
+}
+
+fn check_zero_point(argument: &'static str, value: i32, element: Element) -> Result<(), Error> {
+    if element.is_float() && value != 0 {
+        return Err(Error::Parameter { argument, value: value.into(), expected: "0 for floats" });
+    }
+    Ok(())
+}
+
+fn activation(raw: StageActivationF32) -> Result<Activation, Error> {
+    let StageActivationF32 { function, alpha, beta } = raw;
+    let (has_alpha, has_beta) = match function {
+        QGEMM_FUNCTION_RELU | QGEMM_FUNCTION_SWISH | QGEMM_FUNCTION_ELU => (true, false),
+        QGEMM_FUNCTION_HARDSWISH | QGEMM_FUNCTION_HARDSIGMOID | QGEMM_FUNCTION_LINEAR => (true, true),
+        _ => (false, false),
     };
-    let major = major("order", order)?;
-    let runs = if major == Major::Row { (frame.rows, frame.cols) } else { (frame.cols, frame.rows) };
-    let stride = stride(step, runs, 1)?;
+    let parameters = [("u.activation_f32.alpha", alpha, has_alpha), ("u.activation_f32.beta", beta, has_beta)];
+    for (argument, value, is_used) in parameters {
+        if is_used {
+            check_finite(argument, value)?;
+        }
+        if function == QGEMM_FUNCTION_CLIP && value.is_nan() {
+            return Err(Error::Parameter { argument, value: value.into(), expected: "a number" });
+        }
+    }
+    Ok(match function {
+        QGEMM_FUNCTION_RELU => Activation::Relu { alpha },
+        QGEMM_FUNCTION_TANH => Activation::Tanh,
+        QGEMM_FUNCTION_LOGISTIC => Activation::Logistic,
+        QGEMM_FUNCTION_GELU_ERF => Activation::GeluErf,
+        QGEMM_FUNCTION_GELU_TANH => Activation::GeluTanh,
+        QGEMM_FUNCTION_SWISH => Activation::Swish { alpha },
+        QGEMM_FUNCTION_HARDSWISH => Activation::HardSwish { alpha, beta },
+        QGEMM_FUNCTION_HARDSIGMOID => Activation::HardSigmoid { alpha, beta },
+        QGEMM_FUNCTION_ELU => Activation::Elu { alpha },
+        QGEMM_FUNCTION_EXP => Activation::Exp,
+        QGEMM_FUNCTION_MISH => Activation::Mish,
+        QGEMM_FUNCTION_LINEAR => Activation::Linear { alpha, beta },
+        QGEMM_FUNCTION_CLIP => Activation::Clip { least: alpha, most: beta },
+        value => return Err(Error::Option { argument: "u.activation_f32.function", value }),
+    })
+}
+
+fn operation(value: u32) -> Result<Operation, Error> {
+    match value {
+        QGEMM_BINARY_ADD => Ok(Operation::Add),
+        QGEMM_BINARY_SUB => Ok(Operation::Subtract),
+        QGEMM_BINARY_MUL => Ok(Operation::Multiply),
+        QGEMM_BINARY_DIV => Ok(Operation::Divide),
+        QGEMM_BINARY_MIN => Ok(Operation::Min),
+        QGEMM_BINARY_MAX => Ok(Operation::Max),
+        value => Err(Error::Option { argument: "u.binary_f32.operation", value }),
+    }
+}
+
+fn element(r#type: u32) -> Result<Element, Error> {
+    match r#type {
+        QGEMM_TYPE_U8 => Ok(Element::U8),
+        QGEMM_TYPE_S8 => Ok(Element::I8),
+        QGEMM_TYPE_S16 => Ok(Element::I16),
+        QGEMM_TYPE_S32 => Ok(Element::I32),
+        QGEMM_TYPE_F32 => Ok(Element::F32),
+        QGEMM_TYPE_BF16 => Ok(Element::Bf16),
+        QGEMM_TYPE_F16 => Ok(Element::F16),
+        value => Err(Error::Type { argument: "type", value, expected: "one of QGEMM_TYPE_U8 to _F16" }),
+    }
+}
+
+fn check_elements(data: *const c_void, element: Element, frame: &Frame) -> Result<(), Error> {
     if frame.rows > 0 && frame.cols > 0 {
         if data.is_null() {
             return Err(Error::Null { argument: "data" });
@@ -239,8 +319,41 @@ unsafe fn residual<'a>(
             return Err(Error::Alignment { argument: "data", unit: element.size() });
         }
     }
-    let shape = if frame.major == Major::Row { (frame.rows, frame.cols) } else { (frame.cols, frame.rows) };
+    Ok(())
+}
+
+/// # Safety
+/// `data` reaches as far as the result's shape and `step` say, unchanged for `'a`.
+unsafe fn residual<'a>(
+    data: *const c_void,
+    element: Element,
+    order: u32,
+    step: i64,
+    frame: &Frame,
+) -> Result<Residual<'a>, Error> {
+    let major = major("order", order)?;
+    let runs = if major == Major::Row { (frame.rows, frame.cols) } else { (frame.cols, frame.rows) };
+    let stride = stride(step, runs, 1)?;
+    check_elements(data, element, frame)?;
     let steps = if major == frame.major { (stride, 1) } else { (1, stride) };
     // SAFETY: this function's own promise.
-    unsafe { Residual::from_raw(data.cast(), element, shape, steps) }.ok_or(Error::TooLarge { argument: "data" })
+    unsafe { Residual::from_raw(data.cast(), element, frame.computed(), steps) }
+        .ok_or(Error::TooLarge { argument: "data" })
+}
+
+/// # Safety
+/// `data` has as many elements as there are rows or columns, or one, unchanged for `'a`.
+unsafe fn spread<'a>(data: *const c_void, element: Element, axis: u32, frame: &Frame) -> Result<Residual<'a>, Error> {
+    let (row_step, col_step) = match axis {
+        QGEMM_UNIFORM => (0, 0),
+        QGEMM_PER_ROW => (1, 0),
+        QGEMM_PER_COL => (0, 1),
+        value => return Err(Error::Option { argument: "u.binary_f32.axis", value }),
+    };
+    check_elements(data, element, frame)?;
+    // The rows of the transpose are the columns.
+    let steps = if frame.major == Major::Row { (row_step, col_step) } else { (col_step, row_step) };
+    // SAFETY: this function's own promise.
+    unsafe { Residual::spread(data.cast(), element, frame.computed(), steps) }
+        .ok_or(Error::TooLarge { argument: "data" })
 }
