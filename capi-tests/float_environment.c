@@ -61,7 +61,7 @@ static qgemm_context *contexts[CONTEXTS];
 static void make_contexts(void) {
     for (int i = 0; i < CONTEXTS; i++) {
         qgemm_context_options options = QGEMM_CONTEXT_OPTIONS_INIT;
-        options.max_num_threads = i == 0 ? 1 : 3;
+        options.threads = i == 0 ? 1 : 3;
         options.parallel_for = i == 2 ? on_threads : NULL;
         CHECK(qgemm_context_create(&options, &contexts[i]) == QGEMM_STATUS_OK);
     }

@@ -1,19 +1,16 @@
 //! A pipeline's stages, checked.
 
-use super::function::*;
-use super::matrix::{
-    Frame, Major, QGEMM_PER_COL, QGEMM_PER_ELEMENT, QGEMM_PER_ROW, QGEMM_TYPE_BF16, QGEMM_TYPE_F16, QGEMM_TYPE_F32,
-    QGEMM_TYPE_S8, QGEMM_TYPE_S16, QGEMM_TYPE_S32, QGEMM_TYPE_U8, QGEMM_UNIFORM, check_pointer, encoding_of, major,
-    stride,
-};
+use super::matrix::{Frame, QGEMM_PER_ELEMENT, check_pointer, encoding_of};
 use super::stage::*;
 use super::{Failure, Place};
 use crate::error::Error;
-use crate::output::{
-    Activation, Binary, Cast, Element, Logistic, Operation, QuantizeDown, Residual, Rounding, Scale, Stage, Table, Tanh,
-};
+use crate::output::{Binary, Cast, Logistic, QuantizeDown, Rounding, Scale, Stage, Table, Tanh};
+use function::{activation, operation};
 use smallvec::SmallVec;
-use std::ffi::c_void;
+use tensor::{check_zero_point, element, residual, spread};
+
+mod function;
+mod tensor;
 
 /// Pipelines up to this length take no memory from the heap.
 const USUAL: usize = 8;
@@ -242,118 +239,4 @@ pub(super) fn checked_rounding(argument: &'static str, value: u32) -> Result<Rou
 
 fn check_finite(argument: &'static str, value: f32) -> Result<(), Error> {
     if value.is_finite() { Ok(()) } else { Err(Error::Parameter { argument, value: value.into(), expected: "finite" }) }
-}
-
-fn check_zero_point(argument: &'static str, value: i32, element: Element) -> Result<(), Error> {
-    if element.is_float() && value != 0 {
-        return Err(Error::Parameter { argument, value: value.into(), expected: "0 for floats" });
-    }
-    Ok(())
-}
-
-fn activation(raw: StageActivationF32) -> Result<Activation, Error> {
-    let StageActivationF32 { function, alpha, beta } = raw;
-    let (has_alpha, has_beta) = match function {
-        QGEMM_FUNCTION_RELU | QGEMM_FUNCTION_SWISH | QGEMM_FUNCTION_ELU => (true, false),
-        QGEMM_FUNCTION_HARDSWISH | QGEMM_FUNCTION_HARDSIGMOID | QGEMM_FUNCTION_LINEAR => (true, true),
-        _ => (false, false),
-    };
-    let parameters = [("u.activation_f32.alpha", alpha, has_alpha), ("u.activation_f32.beta", beta, has_beta)];
-    for (argument, value, is_used) in parameters {
-        if is_used {
-            check_finite(argument, value)?;
-        }
-        if function == QGEMM_FUNCTION_CLIP && value.is_nan() {
-            return Err(Error::Parameter { argument, value: value.into(), expected: "a number" });
-        }
-    }
-    Ok(match function {
-        QGEMM_FUNCTION_RELU => Activation::Relu { alpha },
-        QGEMM_FUNCTION_TANH => Activation::Tanh,
-        QGEMM_FUNCTION_LOGISTIC => Activation::Logistic,
-        QGEMM_FUNCTION_GELU_ERF => Activation::GeluErf,
-        QGEMM_FUNCTION_GELU_TANH => Activation::GeluTanh,
-        QGEMM_FUNCTION_SWISH => Activation::Swish { alpha },
-        QGEMM_FUNCTION_HARDSWISH => Activation::HardSwish { alpha, beta },
-        QGEMM_FUNCTION_HARDSIGMOID => Activation::HardSigmoid { alpha, beta },
-        QGEMM_FUNCTION_ELU => Activation::Elu { alpha },
-        QGEMM_FUNCTION_EXP => Activation::Exp,
-        QGEMM_FUNCTION_MISH => Activation::Mish,
-        QGEMM_FUNCTION_LINEAR => Activation::Linear { alpha, beta },
-        QGEMM_FUNCTION_CLIP => Activation::Clip { least: alpha, most: beta },
-        value => return Err(Error::Option { argument: "u.activation_f32.function", value }),
-    })
-}
-
-fn operation(value: u32) -> Result<Operation, Error> {
-    match value {
-        QGEMM_BINARY_ADD => Ok(Operation::Add),
-        QGEMM_BINARY_SUB => Ok(Operation::Subtract),
-        QGEMM_BINARY_MUL => Ok(Operation::Multiply),
-        QGEMM_BINARY_DIV => Ok(Operation::Divide),
-        QGEMM_BINARY_MIN => Ok(Operation::Min),
-        QGEMM_BINARY_MAX => Ok(Operation::Max),
-        value => Err(Error::Option { argument: "u.binary_f32.operation", value }),
-    }
-}
-
-fn element(r#type: u32) -> Result<Element, Error> {
-    match r#type {
-        QGEMM_TYPE_U8 => Ok(Element::U8),
-        QGEMM_TYPE_S8 => Ok(Element::I8),
-        QGEMM_TYPE_S16 => Ok(Element::I16),
-        QGEMM_TYPE_S32 => Ok(Element::I32),
-        QGEMM_TYPE_F32 => Ok(Element::F32),
-        QGEMM_TYPE_BF16 => Ok(Element::Bf16),
-        QGEMM_TYPE_F16 => Ok(Element::F16),
-        value => Err(Error::Type { argument: "type", value, expected: "one of QGEMM_TYPE_U8 to _F16" }),
-    }
-}
-
-fn check_elements(data: *const c_void, element: Element, frame: &Frame) -> Result<(), Error> {
-    if frame.rows > 0 && frame.cols > 0 {
-        if data.is_null() {
-            return Err(Error::Null { argument: "data" });
-        }
-        if !data.addr().is_multiple_of(element.size()) {
-            return Err(Error::Alignment { argument: "data", unit: element.size() });
-        }
-    }
-    Ok(())
-}
-
-/// # Safety
-/// `data` reaches as far as the result's shape and `step` say, unchanged for `'a`.
-unsafe fn residual<'a>(
-    data: *const c_void,
-    element: Element,
-    order: u32,
-    step: i64,
-    frame: &Frame,
-) -> Result<Residual<'a>, Error> {
-    let major = major("order", order)?;
-    let runs = if major == Major::Row { (frame.rows, frame.cols) } else { (frame.cols, frame.rows) };
-    let stride = stride(step, runs, 1)?;
-    check_elements(data, element, frame)?;
-    let steps = if major == frame.major { (stride, 1) } else { (1, stride) };
-    // SAFETY: this function's own promise.
-    unsafe { Residual::from_raw(data.cast(), element, frame.computed(), steps) }
-        .ok_or(Error::TooLarge { argument: "data" })
-}
-
-/// # Safety
-/// `data` has as many elements as there are rows or columns, or one, unchanged for `'a`.
-unsafe fn spread<'a>(data: *const c_void, element: Element, axis: u32, frame: &Frame) -> Result<Residual<'a>, Error> {
-    let (row_step, col_step) = match axis {
-        QGEMM_UNIFORM => (0, 0),
-        QGEMM_PER_ROW => (1, 0),
-        QGEMM_PER_COL => (0, 1),
-        value => return Err(Error::Option { argument: "u.binary_f32.axis", value }),
-    };
-    check_elements(data, element, frame)?;
-    // The rows of the transpose are the columns.
-    let steps = if frame.major == Major::Row { (row_step, col_step) } else { (col_step, row_step) };
-    // SAFETY: this function's own promise.
-    unsafe { Residual::spread(data.cast(), element, frame.computed(), steps) }
-        .ok_or(Error::TooLarge { argument: "data" })
 }
