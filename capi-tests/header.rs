@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// The files of src/capi/, in the order in which the header has them.
-const NOUNS: [&str; 17] = [
+const NOUNS: [&str; 21] = [
     "version",
     "verbose",
     "status",
@@ -19,7 +19,11 @@ const NOUNS: [&str; 17] = [
     "blas",
     "fully_connected",
     "quantize",
+    "tensor",
+    "table",
     "packed",
+    "lines",
+    "conv",
     "context",
     "shared",
     "eight_bit_int_gemm",

@@ -15,6 +15,7 @@ mod blocks;
 mod buffer;
 mod capi;
 mod context;
+mod conv;
 mod desks;
 mod elements;
 mod error;
@@ -41,6 +42,8 @@ mod segment;
 mod small;
 mod source;
 mod span;
+mod table;
+mod tensor;
 mod threads;
 
 pub use bit_depth::{BitDepths, RoundingMode};
@@ -54,5 +57,6 @@ pub use output::{
     Activation, Binary, Cast, Element, Finish, Logistic, Operation, QuantizeDown, Residual, Rounding, Scale, Stage,
     Store, Table, Tanh, Values,
 };
-pub use quantize::{Derivation, Multiplier, Quantization};
+pub use quantize::{Derivation, Multiplier, Quantization, Scheme};
 pub use source::Factor;
+pub use tensor::ToInteger;

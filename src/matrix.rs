@@ -127,6 +127,20 @@ impl<'a> Operand<'a> {
         unsafe { std::slice::from_raw_parts(self.data.add(index * self.stride), runs.len) }
     }
 
+    /// Whether each contiguous run ends where the next begins.
+    pub(crate) fn is_without_gaps(&self) -> bool {
+        self.stride == self.runs().len
+    }
+
+    /// So many contiguous runs from `index` on: one, or such as lie without gaps.
+    #[inline(always)]
+    pub(crate) fn adjacent(&self, index: usize, count: usize) -> &'a [u8] {
+        let runs = self.runs();
+        assert!(count <= runs.count && index <= runs.count - count && (count == 1 || runs.stride == runs.len));
+        // SAFETY: whoever made the view promised that these runs are readable, and each ends where the next begins.
+        unsafe { std::slice::from_raw_parts(self.data.add(index * self.stride), count * runs.len) }
+    }
+
     /// Bytes from one contiguous run to the next: kernels for x86 fetch ahead by it.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]

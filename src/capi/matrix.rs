@@ -128,7 +128,7 @@ pub struct RawResult {
     pub order: u32,
 }
 
-fn encoding(r#type: u32) -> Result<Encoding, Error> {
+pub(super) fn encoding(r#type: u32) -> Result<Encoding, Error> {
     encoding_of("type", r#type)
 }
 

@@ -5,12 +5,12 @@ use super::stage::*;
 use super::{Failure, Place};
 use crate::error::Error;
 use crate::output::{Binary, Cast, Logistic, QuantizeDown, Rounding, Scale, Stage, Table, Tanh};
-use function::{activation, operation};
+use elements::{check_zero_point, element, residual, spread};
+use floats::{activation, operation};
 use smallvec::SmallVec;
-use tensor::{check_zero_point, element, residual, spread};
 
-mod function;
-mod tensor;
+mod elements;
+mod floats;
 
 /// Pipelines up to this length take no memory from the heap.
 const USUAL: usize = 8;

@@ -49,8 +49,8 @@ pub const QGEMM_STAGE_BINARY_F32: u32 = 18;
 /// Stage: floats become integers: x * scale + (float)zero_point, each step rounded to 32 bits, then rounded to an integer,
 /// ties to even, saturating, by u.quantize_zero_first. As oneDNN's compiled kernels, scale being one over the result's; its
 /// reference divides by the scale of the result instead: to do so, have a BINARY_F32 with QGEMM_BINARY_DIV before this, and
-/// a scale of 1 here. QUANTIZE adds the zero point after rounding, and differs only where x * scale ends in just a half and
-/// the zero point is odd.
+/// a scale of 1 here. QUANTIZE adds the zero point after rounding: the results differ, by 1, only where x * scale ends in a
+/// half, or so near to one that the sum with the zero point rounds to it.
 pub const QGEMM_STAGE_QUANTIZE_ZERO_FIRST: u32 = 19;
 /// Stage: integers, confined to those of 8 bits, become the table's entries of u.table.
 pub const QGEMM_STAGE_TABLE: u32 = 20;
@@ -63,9 +63,9 @@ pub const QGEMM_BINARY_SUB: u32 = 2;
 pub const QGEMM_BINARY_MUL: u32 = 3;
 /// Operation: x / y.
 pub const QGEMM_BINARY_DIV: u32 = 4;
-/// Operation: y if it is less than x, else x; of NaN and a number x.
+/// Operation: y if it is less than x, else x; so x if y is NaN.
 pub const QGEMM_BINARY_MIN: u32 = 5;
-/// Operation: y if it is greater than x, else x; of NaN and a number x.
+/// Operation: y if it is greater than x, else x; so x if y is NaN.
 pub const QGEMM_BINARY_MAX: u32 = 6;
 
 /// Rounding: twice, as gemmlowp and TFLite's reference do. x, shifted left by a positive exponent (saturating), is multiplied
@@ -371,7 +371,8 @@ pub union StageParameters {
 ///   - scale and zero point of the destination: QUANTIZE_ZERO_FIRST, and CAST_SATURATING; for floats MULTIPLY_F32
 ///   - rounding mode: to nearest, ties to even, whatever the thread's floating point environment is
 ///   - dnnl_gemm_u8s8s32: qgemm_gemm_u8s8s32()
-///   - prelu, depthwise convolutions, dropout, stochastic rounding, and scales of the types f8 and e8m0 are not here
+///   - prelu, the fusion of a depthwise convolution, dropout, stochastic rounding, and scales of other types than f32 are not
+///     here
 ///
 /// Those post-ops are stages in the list's order.
 #[repr(C)]

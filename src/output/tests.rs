@@ -48,6 +48,8 @@ enum Case {
     Residual(Tensor, i32, i32, i32, Rounding),
     /// Entries by bytes, whether signed numbers are looked up, and whether the entries are signed.
     Table(Box<[u8; 256]>, bool, bool),
+    /// What was there before, alpha, beta and an offset.
+    Weighted(Tensor, f32, f32, Parameter<i32>),
     /// A stretch of floats: what leads there, stages on them, and what leads back, the zero point perhaps first.
     Floats(Parameter<f32>, Vec<FloatCase>, Parameter<f32>, i32, bool),
 }
@@ -134,13 +136,14 @@ fn scaled(x: i32, multiplier: i32, exponent: i32, rounding: Rounding) -> i32 {
     }
 }
 
-/// The nearest integer of a float, ties to even, as integers have it.
-fn nearest_even(x: f32) -> i32 {
+/// The nearest integer of a float, ties to even, as integers have it; 0 for NaN.
+fn nearest_even(x: impl Into<f64>) -> i32 {
+    let x = x.into();
     if x.is_nan() {
         return 0;
     }
-    let floor = f64::from(x).floor();
-    let rest = f64::from(x) - floor;
+    let floor = x.floor();
+    let rest = x - floor;
     let is_up = rest > 0.5 || rest == 0.5 && floor % 2.0 != 0.0;
     (floor + f64::from(u8::from(is_up))).clamp(i32::MIN.into(), i32::MAX.into()) as i32
 }
@@ -206,6 +209,12 @@ impl Case {
                 let entry = entries[usize::from(byte)];
                 if *is_to_signed { (entry as i8).into() } else { entry.into() }
             }
+            Case::Weighted(before, alpha, beta, offset) => {
+                let before = if *beta == 0.0 { 0 } else { before.at(row, col) };
+                let [alpha, beta] = [alpha, beta].map(|&weight| f64::from(weight));
+                let [x, before, offset] = [x, before, offset.at(row, col)].map(f64::from);
+                nearest_even(alpha * x + beta * before + offset)
+            }
             Case::Floats(scale, stages, back, zero_point, is_zero_first) => {
                 let mut y = x as f32 * scale.at(row, col);
                 for stage in stages {
@@ -266,6 +275,10 @@ impl Case {
             &Case::Table(ref entries, is_from_signed, is_to_signed) => {
                 let encoding = |is_signed| if is_signed { Encoding::S8 } else { Encoding::U8 };
                 Stage::Table(Table { entries, from: encoding(is_from_signed), to: encoding(is_to_signed) })
+            }
+            &Case::Weighted(ref before, alpha, beta, ref offset) => {
+                let before = (beta != 0.0).then(|| before.residual());
+                Stage::Weighted(Weighted { alpha, beta, before, offset: offset.values() })
             }
             &Case::Floats(ref scale, ref cases, ref back, zero_point, is_zero_first) => {
                 stages.push(Stage::Dequantize(scale.values()));
@@ -386,9 +399,36 @@ fn case() -> impl Strategy<Value = Case> {
             }),
         1 => (vec(any::<u8>(), 256), any::<bool>(), any::<bool>())
             .prop_map(|(entries, from, to)| Case::Table(entries.try_into().unwrap(), from, to)),
+        1 => (tensor(&[Element::I32]), scale(), prop_oneof![Just(0f32), -2f32..2.0], parameter(number()))
+            .prop_map(|(before, alpha, beta, offset)| Case::Weighted(before, alpha, beta, offset)),
         2 => (parameter(scale()), vec(float_case(), 0..4), parameter(scale()), number(), any::<bool>())
             .prop_map(|(scale, stages, back, zero, is_first)| Case::Floats(scale, stages, back, zero, is_first)),
     ]
+}
+
+fn offsets() -> impl Strategy<Value = (i32, i32)> {
+    prop_oneof![Just((0, 0)), (-255i32..=255, -255i32..=255), (any::<i32>(), any::<i32>())]
+}
+
+/// The pipelines that have a way of their own.
+fn layer() -> impl Strategy<Value = Vec<Case>> {
+    let bias = vec(parameter(number()).prop_map(Case::Bias), 0..2);
+    let exponent = || prop_oneof![9 => -31i32..=0, 1 => exponent()];
+    let scale = prop_oneof![
+        3 => (parameter(multiplier()), parameter(exponent()), number(), rounding())
+            .prop_map(|(multiplier, exponent, after, rounding)| Case::Scale(multiplier, exponent, after, rounding)),
+        1 => (parameter(scale()), number()).prop_map(|(scale, after)| Case::ScaleF32(scale, after)),
+    ];
+    let clamp = vec((number(), number()).prop_map(|(min, max)| Case::Clamp(min, max)), 0..2);
+    (bias, scale, clamp).prop_map(|(bias, scale, clamp)| bias.into_iter().chain([scale]).chain(clamp).collect())
+}
+
+/// What the sums of a tile are of.
+const DEPTH: usize = 3;
+
+/// The sum of the tile's row or column `i`.
+fn line_sum(i: usize) -> i32 {
+    i as i32 * 70 - 500
 }
 
 /// Finishes a tile on a kernel, into a result that is otherwise full of `canary`.
@@ -396,7 +436,7 @@ fn finished<T: Copy>(
     kernel: &Kernel,
     stages: &[Stage],
     (rows, cols): (Range<usize>, Range<usize>),
-    sums: &[i32],
+    (sums, offsets): (&[i32], (i32, i32)),
     canary: T,
     store: for<'a> fn(Output<'a, T>) -> Store<'a>,
 ) -> Vec<T> {
@@ -405,17 +445,18 @@ fn finished<T: Copy>(
     for (acc, sums) in acc.chunks_mut(kernel.width).zip(sums.chunks(cols.len())) {
         acc[..cols.len()].copy_from_slice(sums);
     }
-    let none = LineOffsets { offset: Offset::Uniform(0), shift: 0 };
+    let line_sums: Vec<i32> = (0..MAX_WIDTH).map(line_sum).collect();
+    let uniform = |offset| LineOffsets { offset: Offset::Uniform(offset), shift: 0 };
     let region = Region {
         rows,
         cols,
-        depth: 0,
-        row_sums: &[],
+        depth: DEPTH,
+        row_sums: &line_sums,
         row_originals: &[],
         col_originals: &[],
-        col_sums: &[],
-        row_offsets: none,
-        col_offsets: none,
+        col_sums: &line_sums,
+        row_offsets: uniform(offsets.0),
+        col_offsets: uniform(offsets.1),
         rescale: None,
     };
     let finish = Finish::new(stages, store(Output::new(&mut result, (ROWS, COLS), COLS)));
@@ -426,7 +467,12 @@ fn finished<T: Copy>(
 
 /// Checks every store of a tile with these sums, somewhere in the result, on every kernel.
 #[expect(clippy::redundant_closure, reason = "a variant's own name is not general enough over lifetimes")]
-fn check(cases: &[Case], rows: Range<usize>, cols: Range<usize>, sums: &[i32]) -> Result<(), TestCaseError> {
+fn check(
+    cases: &[Case],
+    rows: Range<usize>,
+    cols: Range<usize>,
+    (sums, offsets): (&[i32], (i32, i32)),
+) -> Result<(), TestCaseError> {
     let mut stages = Vec::new();
     cases.iter().for_each(|case| case.push(&mut stages));
     for kernel in Kernel::available().chain(ODD_KERNELS) {
@@ -435,14 +481,17 @@ fn check(cases: &[Case], rows: Range<usize>, cols: Range<usize>, sums: &[i32]) -
         let want = |row: usize, col: usize| {
             let is_inside = tile.0.contains(&row) && tile.1.contains(&col);
             is_inside.then(|| {
-                let sum = sums[(row - tile.0.start) * tile.1.len() + col - tile.1.start];
+                let (i, j) = (row - tile.0.start, col - tile.1.start);
+                let (a, b) = (i128::from(offsets.0), i128::from(offsets.1));
+                let row_sum = i128::from(line_sum(i)) + DEPTH as i128 * a;
+                let sum = wrapped(i128::from(sums[i * tile.1.len() + j]) + b * row_sum + a * i128::from(line_sum(j)));
                 cases.iter().fold(sum, |x, case| case.of(x, row, col))
             })
         };
         let places: Vec<_> = (0..ROWS * COLS).map(|i| want(i / COLS, i % COLS)).collect();
         macro_rules! check {
             ($canary:expr, $store:expr, $of:expr) => {
-                let got = finished(kernel, &stages, tile.clone(), sums, $canary, $store);
+                let got = finished(kernel, &stages, tile.clone(), (sums, offsets), $canary, $store);
                 let want: Vec<_> = places.iter().map(|x| x.map_or($canary, $of)).collect();
                 let wrong = (0..got.len()).find(|&i| got[i] != want[i]);
                 let wrong = wrong.map(|i| (i / COLS, i % COLS, got[i], want[i]));
@@ -476,7 +525,18 @@ proptest! {
         cases in vec(case(), 0..5),
         (first_row, rows, first_col, cols) in (0usize..5, 1usize..=MAX_ROWS, 0usize..7, 1usize..=MAX_WIDTH),
         sums in vec(number(), MAX_ROWS * MAX_WIDTH),
+        offsets in offsets(),
     ) {
-        check(&cases, first_row..first_row + rows, first_col..first_col + cols, &sums)?;
+        check(&cases, first_row..first_row + rows, first_col..first_col + cols, (&sums, offsets))?;
+    }
+
+    #[test]
+    fn layers_do_what_their_stages_say(
+        cases in layer(),
+        (first_row, rows, first_col, cols) in (0usize..5, 1usize..=MAX_ROWS, 0usize..7, 1usize..=MAX_WIDTH),
+        sums in vec(number(), MAX_ROWS * MAX_WIDTH),
+        offsets in offsets(),
+    ) {
+        check(&cases, first_row..first_row + rows, first_col..first_col + cols, (&sums, offsets))?;
     }
 }
