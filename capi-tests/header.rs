@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// The files of src/capi/, in the order in which the header has them.
-const NOUNS: [&str; 19] = [
+const NOUNS: [&str; 21] = [
     "version",
     "verbose",
     "status",
@@ -16,6 +16,8 @@ const NOUNS: [&str; 19] = [
     "pipeline",
     "bit_depth",
     "gemm",
+    "blas",
+    "fully_connected",
     "quantize",
     "tensor",
     "table",

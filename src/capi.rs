@@ -3,9 +3,11 @@
 //! No Rust enum, bool or reference comes from C: any bit pattern may. No panic leaves the library.
 
 mod bit_depth;
+mod blas;
 mod context;
 mod conv;
 mod eight_bit_int_gemm;
+mod fully_connected;
 mod function;
 mod gemm;
 mod lines;
@@ -23,9 +25,11 @@ mod version;
 mod versioned;
 
 pub use bit_depth::*;
+pub use blas::*;
 pub use context::*;
 pub use conv::*;
 pub use eight_bit_int_gemm::*;
+pub use fully_connected::*;
 pub use function::*;
 pub use gemm::*;
 pub use lines::*;

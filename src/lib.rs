@@ -23,6 +23,7 @@ mod few;
 mod fixed_point;
 mod float_environment;
 mod gemm;
+mod half;
 mod kernel;
 mod matrix;
 mod output;
@@ -33,6 +34,7 @@ mod prepare;
 mod quantize;
 mod range;
 mod reading;
+mod real;
 #[cfg(test)]
 mod reference;
 mod scratch;
@@ -52,7 +54,8 @@ pub use gemm::gemm;
 pub use kernel::Kernel;
 pub use matrix::{Encoding, Offset, Operand, Order, Output};
 pub use output::{
-    Cast, Element, Finish, Logistic, QuantizeDown, Residual, Rounding, Scale, Stage, Store, Tanh, Values,
+    Activation, Binary, Cast, Element, Finish, Logistic, Operation, QuantizeDown, Residual, Rounding, Scale, Stage,
+    Store, Table, Tanh, Values,
 };
 pub use quantize::{Derivation, Multiplier, Quantization, Scheme};
 pub use source::Factor;
