@@ -5,6 +5,7 @@
 mod bit_depth;
 mod context;
 mod conv;
+mod conv_plan;
 mod eight_bit_int_gemm;
 mod gemm;
 mod matrix;
@@ -21,6 +22,7 @@ mod versioned;
 pub use bit_depth::*;
 pub use context::*;
 pub use conv::*;
+pub use conv_plan::*;
 pub use eight_bit_int_gemm::*;
 pub use gemm::*;
 pub use matrix::*;
