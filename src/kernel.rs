@@ -422,6 +422,8 @@ mod avxvnni_few;
 mod dotprod;
 #[cfg(target_arch = "aarch64")]
 mod i8mm;
+#[cfg(target_arch = "x86_64")]
+mod lookup;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 #[cfg(target_arch = "aarch64")]

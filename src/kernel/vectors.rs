@@ -51,6 +51,16 @@ impl Vectors {
             _ => elements.run(),
         }
     }
+
+    /// Makes of each byte its entry in a table.
+    pub(crate) fn look_up(self, table: &[u8; 256], bytes: &mut [u8]) {
+        match self.0 {
+            // SAFETY: as above; those with wider vectors have these, too.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 | Kind::Avx512 => unsafe { super::lookup::look_up(table, bytes) },
+            _ => bytes.iter_mut().for_each(|byte| *byte = table[usize::from(*byte)]),
+        }
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
