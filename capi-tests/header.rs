@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// The files of src/capi/, in the order in which the header has them.
-const NOUNS: [&str; 21] = [
+const NOUNS: [&str; 22] = [
     "version",
     "verbose",
     "status",
@@ -23,6 +23,7 @@ const NOUNS: [&str; 21] = [
     "table",
     "packed",
     "lines",
+    "conv_plan",
     "conv",
     "context",
     "shared",
