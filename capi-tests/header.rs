@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// The files of src/capi/, in the order in which the header has them.
-const NOUNS: [&str; 22] = [
+const NOUNS: [&str; 26] = [
     "version",
     "verbose",
     "status",
@@ -19,6 +19,10 @@ const NOUNS: [&str; 22] = [
     "blas",
     "fully_connected",
     "quantize",
+    "range",
+    "add",
+    "add_ranges",
+    "elements",
     "tensor",
     "table",
     "packed",

@@ -2,12 +2,15 @@
 //!
 //! No Rust enum, bool or reference comes from C: any bit pattern may. No panic leaves the library.
 
+mod add;
+mod add_ranges;
 mod bit_depth;
 mod blas;
 mod context;
 mod conv;
 mod conv_plan;
 mod eight_bit_int_gemm;
+mod elements;
 mod fully_connected;
 mod function;
 mod gemm;
@@ -16,6 +19,7 @@ mod matrix;
 mod packed;
 mod pipeline;
 mod quantize;
+mod range;
 mod shared;
 mod stage;
 mod status;
@@ -25,6 +29,8 @@ mod verbose;
 mod version;
 mod versioned;
 
+pub use add::*;
+pub use add_ranges::*;
 pub use bit_depth::*;
 pub use blas::*;
 pub use context::*;
@@ -38,6 +44,7 @@ pub use lines::*;
 pub use matrix::*;
 pub use packed::*;
 pub use quantize::*;
+pub use range::*;
 pub use shared::*;
 pub use stage::*;
 pub use status::*;

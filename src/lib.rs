@@ -10,10 +10,12 @@
 //!
 //! A good place to start reading is [`gemm()`]; a C call enters in `capi/`.
 
+mod add;
 mod bit_depth;
 mod blocks;
 mod buffer;
 mod capi;
+mod code;
 mod context;
 mod conv;
 mod desks;
@@ -23,7 +25,9 @@ mod few;
 mod fixed_point;
 mod float_environment;
 mod gemm;
+mod grid;
 mod half;
+mod interval;
 mod kernel;
 mod matrix;
 mod output;
@@ -33,6 +37,7 @@ mod planes;
 mod prepare;
 mod quantize;
 mod range;
+mod ranged;
 mod reading;
 mod real;
 #[cfg(test)]
