@@ -16,7 +16,7 @@ use once_cell::sync::Lazy;
 pub(crate) use few_lines::{FewLines, Product as FewProduct};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use few_lines::{SLICE, even};
-pub(crate) use vectors::{Loop, Vectors};
+pub(crate) use vectors::{Loop, PairsLoop, Vectors};
 
 /// Everything the rest of the library knows of an instruction set.
 pub struct Kernel {

@@ -15,6 +15,7 @@ mod blocks;
 mod buffer;
 mod capi;
 mod context;
+mod depthwise;
 mod elements;
 mod error;
 mod few;

@@ -127,6 +127,15 @@ impl<'a> Operand<'a> {
         unsafe { std::slice::from_raw_parts(self.data.add(index * self.stride), runs.len) }
     }
 
+    /// `N` bytes of the contiguous run `index`, from the byte `at` on.
+    #[inline(always)]
+    pub(crate) fn chunk<const N: usize>(&self, index: usize, at: usize) -> [u8; N] {
+        let runs = self.runs();
+        assert!(index < runs.count && at <= runs.len && runs.len - at >= N);
+        // SAFETY: whoever made the view promised that this run is readable.
+        unsafe { self.data.add(index * self.stride + at).cast::<[u8; N]>().read() }
+    }
+
     /// Bytes from one contiguous run to the next: kernels for x86 fetch ahead by it.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]

@@ -26,6 +26,17 @@ pub(crate) trait Loop {
     fn run(self) -> Self::Result;
 }
 
+/// Numbers of 16 bits that are multiplied and added in pairs, and their sums.
+pub(crate) type Pairs = [[i16; 2]; 8];
+pub(crate) type Sums = [i32; 8];
+
+/// A loop over [`Pairs`], compiled once for each kind of vectors.
+pub(crate) trait PairsLoop {
+    /// As [`Loop::run`]. `add(sums, x, y)` adds x[i][0]·y[i][0] + x[i][1]·y[i][1] to each `sums[i]`; it wraps around, and not
+    /// all four numbers are the least of 16 bits.
+    fn run(self, add: impl Fn(&mut Sums, &Pairs, &Pairs) + Copy);
+}
+
 impl Vectors {
     /// The widest of these features, which a kernel is detected by.
     pub(super) const fn of(features: &[&str]) -> Self {
@@ -51,6 +62,28 @@ impl Vectors {
             _ => elements.run(),
         }
     }
+
+    /// As [`Vectors::run`].
+    #[inline]
+    pub(crate) fn run_pairs<L: PairsLoop>(self, pairs: L) {
+        match self.0 {
+            // SAFETY: whoever holds this kind, has a kernel that was detected by its features.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 => unsafe { pairs_avx2(pairs) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 => unsafe { pairs_avx512(pairs) },
+            _ => pairs.run(add_pairs),
+        }
+    }
+}
+
+#[inline(always)]
+fn add_pairs(sums: &mut Sums, x: &Pairs, y: &Pairs) {
+    for ((sum, x), y) in sums.iter_mut().zip(x).zip(y) {
+        let products = i32::from(x[0]) * i32::from(y[0]) + i32::from(x[1]) * i32::from(y[1]);
+        *sum = sum.wrapping_add(products);
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -63,6 +96,37 @@ fn avx2<L: Loop>(elements: L) -> L::Result {
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 fn avx512<L: Loop>(elements: L) -> L::Result {
     elements.run()
+}
+
+// The compiler does not find `vpmaddwd` by itself in what is between other loops. Closures have the features of the function
+// around them.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn pairs_avx2<L: PairsLoop>(pairs: L) {
+    pairs.run(|sums, x, y| x86_64::add_pairs(sums, x, y));
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+fn pairs_avx512<L: PairsLoop>(pairs: L) {
+    pairs.run(|sums, x, y| x86_64::add_pairs(sums, x, y));
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86_64 {
+    use super::{Pairs, Sums};
+    use std::arch::x86_64::{_mm256_add_epi32, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_storeu_si256};
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(super) fn add_pairs(sums: &mut Sums, x: &Pairs, y: &Pairs) {
+        // SAFETY: each is of 32 bytes.
+        unsafe {
+            let (x, y) = (_mm256_loadu_si256(x.as_ptr().cast()), _mm256_loadu_si256(y.as_ptr().cast()));
+            let sum = _mm256_add_epi32(_mm256_loadu_si256(sums.as_ptr().cast()), _mm256_madd_epi16(x, y));
+            _mm256_storeu_si256(sums.as_mut_ptr().cast(), sum);
+        }
+    }
 }
 
 const fn has(features: &[&str], name: &str) -> bool {
