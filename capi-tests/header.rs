@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// The files of src/capi/, in the order in which the header has them.
-const NOUNS: [&str; 14] = [
+const NOUNS: [&str; 15] = [
     "version",
     "verbose",
     "status",
@@ -17,6 +17,7 @@ const NOUNS: [&str; 14] = [
     "gemm",
     "quantize",
     "packed",
+    "conv",
     "context",
     "shared",
     "eight_bit_int_gemm",

@@ -4,6 +4,7 @@
 
 mod bit_depth;
 mod context;
+mod conv;
 mod eight_bit_int_gemm;
 mod gemm;
 mod matrix;
@@ -19,6 +20,7 @@ mod versioned;
 
 pub use bit_depth::*;
 pub use context::*;
+pub use conv::*;
 pub use eight_bit_int_gemm::*;
 pub use gemm::*;
 pub use matrix::*;

@@ -229,6 +229,11 @@ pub enum Error {
         /// The argument's name.
         argument: &'static str,
     },
+    /// What should be a plan of a convolution is none, or not what it was.
+    PlanDamaged {
+        /// What it was found by.
+        why: &'static str,
+    },
     /// What should be a packed operand is none, or not what it was.
     PackedDamaged {
         /// What it was found by.
@@ -343,6 +348,7 @@ impl fmt::Display for Error {
             Error::PackedDamaged { why } => {
                 write!(f, "bytes hold no packed operand, or a damaged one: {why}")
             }
+            Error::PlanDamaged { why } => write!(f, "bytes hold no plan, or a damaged one: {why}"),
             Error::PackedLayout { why } => write!(f, "bytes hold an operand {why}"),
             Error::Internal => write!(f, "libqgemm has a defect: please report this call"),
         }

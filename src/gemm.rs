@@ -39,7 +39,9 @@ pub(crate) fn gemm_in(
     workspace: Option<&mut [u8]>,
 ) -> Result<(), Error> {
     let Some(shape) = shape(lhs, rhs)? else { return Ok(()) };
-    assert_eq!((shape.rows, shape.cols), finish.store().shape(), "the result has another shape");
+    let (rows, cols) = finish.store().shape();
+    let fits = if rhs.is_part() { rhs.first() + shape.cols <= cols } else { shape.cols == cols };
+    assert!(shape.rows == rows && fits, "the result has another shape");
     let macs = shape.macs();
     let is_shared = macs >= WORTH_WAKING || macs >= WORTH_SHARING && context.threads.are_worth_it();
     let threads = if is_shared { context.threads() } else { 1 };
@@ -128,6 +130,8 @@ struct Product<'a> {
     span: u8,
     depth: usize,
     blocks: Blocks,
+    /// The first column: that of the result, too.
+    first_col: usize,
     /// The side whose segments, slices of the depth, have scales.
     scaled: Option<usize>,
     threads: usize,
@@ -174,6 +178,7 @@ impl<'a> Product<'a> {
             span,
             depth: shape.depth,
             blocks,
+            first_col: rhs.first(),
             scaled,
             threads,
             ready,
@@ -211,6 +216,7 @@ impl<'a> Product<'a> {
                     break;
                 }
                 let (rows, cols) = self.blocks.block(block);
+                let cols = self.lines(RHS, cols);
                 let ([lhs, rhs], [own_lhs, own_rhs]) = (&self.sides, &mut own);
                 let lhs = whole[LHS].unwrap_or_else(|| lhs.prepare(rows.clone(), own_lhs));
                 let rhs = whole[RHS].unwrap_or_else(|| rhs.prepare(cols.clone(), own_rhs));
@@ -222,6 +228,12 @@ impl<'a> Product<'a> {
     /// The cut of a side's lines into blocks.
     fn cut(&self, side: usize) -> Cut {
         [self.blocks.rows, self.blocks.cols][side]
+    }
+
+    /// A piece of a side's cut, as its own lines are numbered.
+    fn lines(&self, side: usize, piece: Range<usize>) -> Range<usize> {
+        let first = if side == RHS { self.first_col } else { 0 };
+        first + piece.start..first + piece.end
     }
 
     /// Whether several blocks need the same lines of this side.
@@ -246,14 +258,14 @@ impl<'a> Product<'a> {
         self.context.threads.run(cut.pieces, |_| {
             let (lines, mut space) = {
                 let (next, rest) = &mut *left.lock().unwrap_or_else(PoisonError::into_inner);
-                let lines = cut.piece(*next);
+                let lines = self.lines(side, cut.piece(*next));
                 *next += 1;
                 let space = rest.split_off(source.room(lines.len()));
                 (lines, space)
             };
             source.prepare(lines, &mut space);
         });
-        all.prepared()
+        all.prepared(self.lines(side, 0..0).start)
     }
 }
 

@@ -6,7 +6,7 @@
 use crate::error::Error;
 use crate::matrix::{Encoding, Operand};
 use crate::output::{FinishFn, WriteSumsFn};
-use crate::pack::{Groups, PackLhsFn, PackRhsFn, SumLineFn, Ways};
+use crate::pack::{Groups, PackLhsFn, PackPatchesFn, PackRhsFn, SumLineFn, Ways};
 use crate::planes::ExpandFn;
 use crate::reading::Reading;
 use crate::segment::AddSegmentFn;
@@ -29,6 +29,7 @@ pub struct Kernel {
     /// How many lines of the RHS a panel holds.
     pub(crate) width: usize,
     pub(crate) pack_lhs: Ways<PackLhsFn>,
+    pub(crate) pack_patches: PackPatchesFn,
     pub(crate) pack_rhs: Ways<PackRhsFn>,
     pub(crate) sum_line: SumLineFn,
     pub(crate) expand: ExpandFn,
@@ -189,6 +190,7 @@ macro_rules! kernel {
     ) => {
         pub(crate) static KERNEL: $crate::kernel::Kernel = {
             use $crate::kernel::{self, FewLines, FewProduct, Kernel, Tile};
+            use $crate::conv::Patches;
             use $crate::matrix::{Encoding, Operand, Output};
             use $crate::output::{self, Finish, Region};
             use $crate::pack::{self, Groups};
@@ -214,6 +216,18 @@ macro_rules! kernel {
                     sum_bytes: |whole: &[_], last: &_, added| $($shuffle)::+::sum_bytes(whole, last, added),
                 };
                 pack::pack_lhs::<WIDENED, WAY>(src, reading, first, pitch, lines, sums, shuffle)
+            }
+            $(#[target_feature(enable = $feature)])*
+            fn pack_patches(
+                src: &Patches,
+                reading: &Reading,
+                first: usize,
+                pitch: usize,
+                lines: &mut [u8],
+                sums: &mut [i32],
+            ) {
+                let sum_bytes = |whole: &[_], last: &_, added| $($shuffle)::+::sum_bytes(whole, last, added);
+                pack::pack_patches::<WIDENED>(src, reading, first, pitch, lines, sums, sum_bytes)
             }
             $(#[target_feature(enable = $feature)])*
             fn pack_rhs<const WAY: usize>(src: &Operand, reading: &Reading, first: usize, panels: &mut [u8], sums: &mut [i32]) {
@@ -273,6 +287,7 @@ macro_rules! kernel {
                     pack_lhs::<{ pack::SHORT_RUNS }>,
                     pack_lhs::<{ pack::LONG_RUNS }>,
                 ],
+                pack_patches,
                 pack_rhs: [
                     pack_rhs::<{ pack::ALONG_DEPTH }>,
                     pack_rhs::<{ pack::SHORT_RUNS }>,

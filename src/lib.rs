@@ -15,7 +15,7 @@ mod blocks;
 mod buffer;
 mod capi;
 mod context;
-mod depthwise;
+mod conv;
 mod elements;
 mod error;
 mod few;

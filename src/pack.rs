@@ -10,11 +10,13 @@
 //!
 //! Padding (lines up to a whole panel, depth up to a whole group) is zero, so it adds nothing to sums and products.
 
+use crate::conv::Patches;
 use crate::matrix::{Encoding, Operand, Order};
 use crate::reading::Reading;
 
 mod lines;
 mod panels;
+mod patches;
 pub(crate) mod portable;
 mod runs;
 mod short;
@@ -24,6 +26,7 @@ mod tests;
 
 pub(crate) use lines::pack_lhs;
 pub(crate) use panels::pack_rhs;
+pub(crate) use patches::pack_patches;
 pub(crate) use sums::sum_line;
 
 /// What one instruction sums, and so how both sides are stored.
@@ -95,6 +98,10 @@ impl Groups {
 /// Packs the lines of an LHS from `first` on, each into `pitch` bytes of `lines`, and sums as many as there are `sums`.
 pub(crate) type PackLhsFn =
     unsafe fn(src: &Operand, reading: &Reading, first: usize, pitch: usize, lines: &mut [u8], sums: &mut [i32]);
+
+/// Packs patches of images from `first` on, as a [`PackLhsFn`] packs lines.
+pub(crate) type PackPatchesFn =
+    unsafe fn(src: &Patches, reading: &Reading, first: usize, pitch: usize, lines: &mut [u8], sums: &mut [i32]);
 
 /// Packs the lines of an RHS from `first` on into as many panels as `panels` holds, and sums as many as there are `sums`.
 pub(crate) type PackRhsFn =

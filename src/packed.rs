@@ -265,6 +265,11 @@ impl Packed {
         std::ptr::eq(kernel, self.kernel) || Layout::of(kernel, self.layout.form, self.label.line) == Some(self.layout)
     }
 
+    /// Whether a panel begins with this line, so that kernels may read from it on.
+    pub(crate) fn is_start(&self, line: usize) -> bool {
+        line.is_multiple_of(self.layout.width)
+    }
+
     /// All lines with their sums, for kernels that [`Packed::is_for`] admits.
     pub(crate) fn prepared(&self) -> Prepared<'_> {
         Prepared { first: 0, bytes: self.bytes(), sums: ints(&self.blob()[self.sections.sums.clone()]), originals: &[] }

@@ -1,5 +1,6 @@
 //! Lines of an operand as the kernels read them: packed, with their sums.
 
+use crate::conv::Patches;
 use crate::kernel::Kernel;
 use crate::matrix::{Encoding, Operand};
 use crate::pack;
@@ -89,6 +90,20 @@ impl Kernel {
         let pack = self.pack_lhs[pack::way(src, lines.len())];
         // SAFETY: whoever has a kernel has a CPU that runs it.
         unsafe { pack(src, reading, lines.start, pitch, &mut bytes[..lines.len() * pitch], sums) }
+    }
+
+    /// Packs `lines` of an LHS that are patches, and sums them if there are `sums`.
+    pub(crate) fn pack_patches(
+        &self,
+        src: &Patches,
+        reading: &Reading,
+        lines: Range<usize>,
+        bytes: &mut [u8],
+        sums: &mut [i32],
+    ) {
+        let pitch = self.pitch(src.depth());
+        // SAFETY: whoever has a kernel has a CPU that runs it.
+        unsafe { (self.pack_patches)(src, reading, lines.start, pitch, &mut bytes[..lines.len() * pitch], sums) }
     }
 
     /// Packs an LHS of one line, and zeros after it.

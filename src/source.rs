@@ -1,5 +1,6 @@
 //! One side of a product: where its lines come from, and how they become what the kernels read.
 
+use crate::conv::Patches;
 use crate::kernel::{Kernel, MAX_ROWS, MAX_WIDTH};
 use crate::matrix::{Encoding, Operand, Order};
 use crate::output::LineOffsets;
@@ -45,6 +46,8 @@ pub(crate) struct Source<'a> {
 enum Input<'a> {
     /// To be packed, or read in place.
     Operand(Operand<'a>),
+    /// To be packed.
+    Patches(Patches<'a>),
     /// Packed as the kernel reads it.
     Ready(Prepared<'a>),
     /// Packed otherwise: for another kernel, for the other side, or for another encoding of the other side.
@@ -127,6 +130,10 @@ impl<'a> Source<'a> {
             Input::Ready(prepared) => *prepared,
             Input::Operand(operand) => {
                 self.pack(operand, &self.reading, lines.clone(), lines.start, (bytes, sums, originals))
+            }
+            Input::Patches(patches) => {
+                self.kernel.pack_patches(patches, &self.reading, lines.clone(), bytes, sums);
+                Prepared { first: lines.start, bytes, sums, originals: &[] }
             }
             Input::Otherwise(packed) => {
                 packed.unpack(lines.clone(), unpacked);

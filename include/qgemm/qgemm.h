@@ -114,6 +114,10 @@
 #define QGEMM_BIT_DEPTH_INIT {sizeof(qgemm_bit_depth), 0, 0, 0, 0, 0, 0, 0}
 /** For a qgemm_context_options to begin with: one thread, the calling one. */
 #define QGEMM_CONTEXT_OPTIONS_INIT {sizeof(qgemm_context_options), 1, 0, QGEMM_NULL, QGEMM_NULL}
+/** For a qgemm_conv_desc to begin with: 1 x 1, one pixel at a time, no padding, one group. Channels and types are to be set. */
+#define QGEMM_CONV_DESC_INIT {sizeof(qgemm_conv_desc), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+/** For a qgemm_conv_images to begin with: no images. */
+#define QGEMM_CONV_IMAGES_INIT {sizeof(qgemm_conv_images), 0, 0, 0}
 /** For a qgemm_pack_options to begin with: for row-major results, into memory of the library's. The side is to be set. */
 #define QGEMM_PACK_OPTIONS_INIT {sizeof(qgemm_pack_options), 0, 0, 0, 0, QGEMM_NULL, 0, 0, QGEMM_NULL, QGEMM_NULL}
 
@@ -280,6 +284,9 @@
 /** The caller's memory for packed operands, and files of them that are mapped, must begin at a multiple of this. */
 #define QGEMM_PACKED_ALIGNMENT 64
 
+/** How many bytes a saved plan has. */
+#define QGEMM_CONV_PLAN_SIZE 148
+
 /** Bit depth setting: both operands with all their 8 bits, exact. */
 #define QGEMM_A8B8 0
 
@@ -343,7 +350,7 @@ enum qgemm_status
     QGEMM_STATUS_PARAMETER = 18,
     /** A workspace, or other memory of the caller's, is too small. */
     QGEMM_STATUS_WORKSPACE = 19,
-    /** What should be a packed operand is none, or a damaged one. */
+    /** What should be a packed operand, or a plan, is none, or a damaged one. */
     QGEMM_STATUS_PACKED_DAMAGED = 20,
     /** An operand was packed for other kernels, another byte order, or another version of the format. */
     QGEMM_STATUS_PACKED_LAYOUT = 21,
@@ -374,6 +381,15 @@ typedef int32_t qgemm_status;
  * child may make contexts that do more.
  */
 typedef struct qgemm_context qgemm_context;
+
+/**
+ * Where a filter lies on images of one size: made by qgemm_conv_plan_create() or qgemm_conv_plan_load(), freed by
+ * qgemm_conv_plan_free().
+ *
+ * It knows neither images nor weights, and never changes: any number of threads may use it at once, for any images of its
+ * size, with any weights of its filter.
+ */
+typedef struct qgemm_conv_plan qgemm_conv_plan;
 
 /**
  * An operand as the kernels read it, packed once for many products: made by qgemm_pack() or qgemm_packed_load(), named
@@ -799,6 +815,71 @@ typedef struct qgemm_pack_options {
 } qgemm_pack_options;
 
 /**
+ * A filter and how it moves over images: all that packed weights depend on. Begin with QGEMM_CONV_DESC_INIT, and set
+ * channels, types and what is to be different.
+ *
+ * The filter lies on filter_height x filter_width pixels, dilation_height and dilation_width pixels apart. It begins pad_top
+ * pixels above an image and pad_left to the left of it, moves by stride_height and stride_width, and ends no more than
+ * pad_bottom below it and pad_right to the right. A result has, for n pixels of height (and likewise of width),
+ *
+ *     (n + pad_top + pad_bottom - dilation_height * (filter_height - 1) - 1) / stride_height + 1
+ *
+ * pixels, rounded down; none, if the filter is longer than the image with its padding. Padding may be wider than the filter:
+ * then there are results that only the padding contributes to, which is nothing. With groups, the channels of an image and of
+ * the result are cut into so many parts: those of the result's first part are sums over the image's first part, and so on.
+ */
+typedef struct qgemm_conv_desc {
+    /** sizeof(qgemm_conv_desc). */
+    size_t struct_size;
+    /** Channels of an image, at least 0. */
+    int64_t input_channels;
+    /** Channels of the result, at least 0. */
+    int64_t output_channels;
+    /** Rows of the filter; 0 for 1. */
+    int64_t filter_height;
+    /** Columns of the filter; 0 for 1. */
+    int64_t filter_width;
+    /** Rows of pixels from one position of the filter to the next; 0 for 1. */
+    int64_t stride_height;
+    /** Columns of pixels from one position of the filter to the next; 0 for 1. */
+    int64_t stride_width;
+    /** Rows of pixels from one row of the filter to the next; 0 for 1. */
+    int64_t dilation_height;
+    /** Columns of pixels from one column of the filter to the next; 0 for 1. */
+    int64_t dilation_width;
+    /** Rows of padding above an image, at least 0. */
+    int64_t pad_top;
+    /** Columns of padding to the left of an image, at least 0. */
+    int64_t pad_left;
+    /** Rows of padding below an image, at least 0. */
+    int64_t pad_bottom;
+    /** Columns of padding to the right of an image, at least 0. */
+    int64_t pad_right;
+    /**
+     * Groups of channels, a divisor of input_channels and of output_channels; 0 for 1. As many as input_channels make the
+     * convolution depthwise: channel c of an image is what the channels c * multiplier to c * multiplier + multiplier - 1 of the
+     * result are sums over, where multiplier is output_channels / input_channels.
+     */
+    int64_t groups;
+    /** Type of an image's elements: QGEMM_TYPE_U8 or QGEMM_TYPE_S8. */
+    uint32_t input_type;
+    /** Type of the weights: QGEMM_TYPE_U8 or QGEMM_TYPE_S8. */
+    uint32_t weights_type;
+} qgemm_conv_desc;
+
+/** How many images are convolved together, and how large they are. Begin with QGEMM_CONV_IMAGES_INIT. */
+typedef struct qgemm_conv_images {
+    /** sizeof(qgemm_conv_images). */
+    size_t struct_size;
+    /** How many images, at least 0. */
+    int64_t batch;
+    /** Rows of pixels of each, at least 0. */
+    int64_t height;
+    /** Columns of pixels of each, at least 0. */
+    int64_t width;
+} qgemm_conv_images;
+
+/**
  * What a parallel_for of the host's calls. It does not throw.
  *
  * @param argument  what parallel_for was given
@@ -1210,6 +1291,186 @@ qgemm_status qgemm_packed_save_portable(const struct qgemm_packed *packed, void 
  */
 QGEMM_NODISCARD
 qgemm_status qgemm_packed_load(const void *bytes, size_t size, struct qgemm_packed **packed);
+
+/**
+ * Makes a plan of a convolution.
+ *
+ * @param desc    the filter
+ * @param images  how many images, and how large. There may be none, or the filter may be larger than they are: then the result
+ *                has no elements
+ * @param plan    receives the plan
+ * @return QGEMM_STATUS_OK, or why plan was not written: NULL_POINTER, ALIGNMENT, STRUCT_SIZE, SHAPE (a number is negative), TYPE,
+ *         PARAMETER (groups), TOO_LARGE (there are more pixels, with padding, in a row or a column than 2^31 - 1, or more elements
+ *         of images, weights or results than addresses), OUT_OF_MEMORY; details in qgemm_last_error()
+ *
+ * @pre The structs have as many bytes as they say.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_conv_plan_create(const struct qgemm_conv_desc *desc,
+                                    const struct qgemm_conv_images *images,
+                                    struct qgemm_conv_plan **plan);
+
+/**
+ * Frees a plan.
+ *
+ * @param plan  what qgemm_conv_plan_create() or qgemm_conv_plan_load() made, or NULL, which does nothing
+ *
+ * @pre No call that was given it is under way, and none is given it again.
+ */
+void qgemm_conv_plan_free(struct qgemm_conv_plan *plan);
+
+/**
+ * How large the images are that a convolution gives.
+ *
+ * @param plan    the plan
+ * @param height  receives the rows of pixels
+ * @param width   receives the columns of pixels
+ * @return QGEMM_STATUS_OK, or why neither was written: NULL_POINTER, ALIGNMENT; details in qgemm_last_error()
+ *
+ * @pre plan was not freed.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_conv_output_size(const struct qgemm_conv_plan *plan, int64_t *height, int64_t *width);
+
+/**
+ * Writes a plan as QGEMM_CONV_PLAN_SIZE bytes, the same on all machines, for qgemm_conv_plan_load().
+ *
+ * @param plan   the plan
+ * @param bytes  where to write it, at any address
+ * @param size   how many bytes there are, at least QGEMM_CONV_PLAN_SIZE; no more than that are written
+ * @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER, TOO_LARGE, WORKSPACE (size is too small); details in
+ *         qgemm_last_error()
+ *
+ * @pre plan was not freed, and nobody else uses the bytes during the call.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_conv_plan_save(const struct qgemm_conv_plan *plan,
+                                  void *bytes,
+                                  size_t size);
+
+/**
+ * Makes a plan of what qgemm_conv_plan_save() wrote, in this process or another. The bytes need not be trusted, and are not
+ * needed any more after the call.
+ *
+ * @param bytes  a saved plan, at any address
+ * @param size   how many bytes it has: no fewer, and no more
+ * @param plan   receives the plan
+ * @return QGEMM_STATUS_OK, or why plan was not written: NULL_POINTER, ALIGNMENT (of plan), TOO_LARGE, PACKED_DAMAGED (the bytes
+ *         are not what was saved, or of another version), OUT_OF_MEMORY; details in qgemm_last_error()
+ *
+ * @pre The bytes can be read, and nobody writes to them during the call.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_conv_plan_load(const void *bytes,
+                                  size_t size,
+                                  struct qgemm_conv_plan **plan);
+
+/**
+ * How much memory packed weights take at most: for callers who bring their own, and to know before.
+ *
+ * @param desc     as in qgemm_conv_pack()
+ * @param weights  as in qgemm_conv_pack(); the elements are not read
+ * @param options  as in qgemm_conv_pack(); memory and memory_size do not matter
+ * @param size     receives the number of bytes
+ * @return QGEMM_STATUS_OK, or why size was not written: as qgemm_conv_pack(); details in qgemm_last_error()
+ *
+ * @pre As for qgemm_conv_pack().
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_conv_pack_size(const struct qgemm_conv_desc *desc,
+                                  const struct qgemm_operand *weights,
+                                  const struct qgemm_pack_options *options,
+                                  size_t *size);
+
+/**
+ * Packs the weights of a convolution, for images of any number and size.
+ *
+ * Weights are a matrix with a row for each product that is summed, filter_height * filter_width * (input_channels / groups), in
+ * this order, the channels of a group last; and a column for each channel of the result. So weights with the output channel first
+ * (OHWI: TFLite's convolution) are column-major, and those with the output channel last (HWIO: TensorFlow's; and 1HWC, TFLite's
+ * depthwise convolution) are row-major. In the matrix rows, cols, type and stride may be 0, for what desc says.
+ *
+ * What comes out is saved and loaded as every packed operand is, see qgemm_packed. As there, the offset is not packed, but
+ * it may help to make the convolution faster to tell it here.
+ *
+ * @param desc     the filter
+ * @param weights  the weights, not packed; their offset uniform or QGEMM_PER_COL, a value for each channel of the result
+ * @param options  how many bits an element takes, and where the packed weights are to be; its side 0 or QGEMM_RHS, its other_type 0
+ *                 or desc's input_type, without groups of elements. NULL for 8 bits, in memory of the library's
+ * @param packed   receives the packed weights
+ * @return QGEMM_STATUS_OK, or why neither packed nor memory was written: as qgemm_conv_plan_create() and qgemm_pack(); details in
+ *         qgemm_last_error()
+ *
+ * @pre As for qgemm_pack().
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_conv_pack(const struct qgemm_conv_desc *desc,
+                             const struct qgemm_operand *weights,
+                             const struct qgemm_pack_options *options,
+                             struct qgemm_packed **packed);
+
+/**
+ * Convolves images and passes every sum through a pipeline of stages.
+ *
+ *     sum(p,o)    = sum over taps t and channels c of (pixel(p,t)[c] + image_offset) * (weight(t,c,o) + weights_offset(o))
+ *     result(p,o) = the last stage of ... of the first stage of sum(p,o)
+ *
+ * where pixel(p,t) is the pixel under the tap t where the filter is at its position p, and a tap beside an image adds nothing:
+ * the zero point, minus image_offset, lies there. If any tap is, the zero point has to be a number of the image's type.
+ *
+ * An image is a matrix with a row for each pixel, image by image, row by row (NHWC), and a column for each channel; the result
+ * too. Their stride goes from one pixel to the next, so it may skip channels. Stages and results are those of qgemm_gemm(), a
+ * column being a channel of the result: scales, biases and the like for each channel have the axis QGEMM_PER_COL, and a residual is
+ * a tensor of the result's shape. Sums wrap around at 32 bits, and the bytes of the result do not depend on the kernel or the
+ * number of threads, as there; flags and workspace mean what they do there.
+ *
+ * In the matrices rows, cols, type and stride may be 0, for what the plan says; but the result has to have a type.
+ *
+ * @param context      as in qgemm_gemm()
+ * @param plan         the filter and the size of images
+ * @param image        the images, row-major; their offset uniform
+ * @param weights      the weights, packed by qgemm_conv_pack(), or as they would be given to it; their offset uniform or
+ *                     QGEMM_PER_COL
+ * @param result       where the result goes, row-major
+ * @param stages       as in qgemm_gemm()
+ * @param stage_count  as in qgemm_gemm()
+ * @param options      as in qgemm_gemm(), without a bit_depth; NULL for none
+ * @return QGEMM_STATUS_OK, or why nothing was written: as qgemm_gemm(); PARAMETER (there is padding, and the image's zero point is
+ *         no number of its type), OPTION (a matrix is column-major, a bit_depth, or weights that were packed with groups);
+ *         details in qgemm_last_error()
+ *
+ * @pre As for qgemm_gemm(); plan was not freed.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_conv_run(const struct qgemm_context *context,
+                            const struct qgemm_conv_plan *plan,
+                            const struct qgemm_operand *image,
+                            const struct qgemm_operand *weights,
+                            const struct qgemm_result *result,
+                            const struct qgemm_stage *stages,
+                            size_t stage_count,
+                            const struct qgemm_gemm_options *options);
+
+/**
+ * How much memory a convolution needs to work in: for callers who bring their own. As qgemm_gemm_workspace_size().
+ *
+ * @param context  as in qgemm_conv_run()
+ * @param plan     as in qgemm_conv_run()
+ * @param image    as in qgemm_conv_run(); the elements are not read
+ * @param weights  as in qgemm_conv_run(); the elements are not read
+ * @param result   as in qgemm_conv_run(); nothing is written
+ * @param size     receives the number of bytes
+ * @return QGEMM_STATUS_OK, or why size was not written; details in qgemm_last_error()
+ *
+ * @pre As for qgemm_conv_run().
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_conv_workspace_size(const struct qgemm_context *context,
+                                       const struct qgemm_conv_plan *plan,
+                                       const struct qgemm_operand *image,
+                                       const struct qgemm_operand *weights,
+                                       const struct qgemm_result *result,
+                                       size_t *size);
 
 /**
  * Makes a context. Threads of its own start at once, and sleep between products. Should the system refuse to start so

@@ -207,7 +207,7 @@ impl GemmOptions {
     ///
     /// # Safety
     /// `options` is null or points at as many bytes as it says, and so does its bit depth.
-    unsafe fn read(options: *const GemmOptions) -> Result<(Self, Option<BitDepths>), Failure> {
+    pub(super) unsafe fn read(options: *const GemmOptions) -> Result<(Self, Option<BitDepths>), Failure> {
         if options.is_null() {
             let none = Self {
                 struct_size: size_of::<Self>(),
@@ -234,7 +234,7 @@ impl GemmOptions {
 
     /// # Safety
     /// The workspace has as many bytes as it says, for this call alone.
-    unsafe fn workspace<'a>(&self) -> Result<Option<&'a mut [u8]>, Failure> {
+    pub(super) unsafe fn workspace<'a>(&self) -> Result<Option<&'a mut [u8]>, Failure> {
         let (data, size) = (self.workspace.cast::<u8>(), self.workspace_size);
         if data.is_null() {
             return Ok(None);
@@ -248,16 +248,18 @@ impl GemmOptions {
 }
 
 /// Two sizes have to be the same.
-fn agree(argument: &'static str, value: usize, other: &'static str, expected: usize) -> Result<(), Error> {
+pub(super) fn agree(argument: &'static str, value: usize, other: &'static str, expected: usize) -> Result<(), Error> {
     if value == expected { Ok(()) } else { Err(Error::Mismatch { argument, value, other, expected }) }
 }
 
 /// The matrices of a call, whose shapes agree.
-struct Call<'a> {
-    lhs: Factor<'a>,
-    rhs: Factor<'a>,
-    result: RawResult,
-    frame: Frame,
+pub(super) struct Call<'a> {
+    pub lhs: Factor<'a>,
+    pub rhs: Factor<'a>,
+    /// What the caller knows them as.
+    pub names: [&'static str; 2],
+    pub result: RawResult,
+    pub frame: Frame,
 }
 
 impl<'a> Call<'a> {
@@ -280,11 +282,11 @@ impl<'a> Call<'a> {
             return Err(Error::ScaledTwice { other: "the other side may not" }.into());
         }
         let frame = Frame { rows, cols, major: result.major().within("result")? };
-        Ok(Self { lhs, rhs, result, frame })
+        Ok(Self { lhs, rhs, names: ["lhs", "rhs"], result, frame })
     }
 
     /// What comes into the first stage.
-    fn sums(&self) -> Gives {
+    pub(super) fn sums(&self) -> Gives {
         match self.lhs.segment().or(self.rhs.segment()) {
             Some(_) => Gives::Floats,
             None => Gives::Integers,
@@ -302,8 +304,9 @@ impl<'a> Call<'a> {
     }
 
     /// No element may be outside of the range that was promised.
-    fn check_ranges(&self) -> Result<(), Error> {
-        for (operand, factor, side) in [("lhs", &self.lhs, Side::Lhs), ("rhs", &self.rhs, Side::Rhs)] {
+    pub(super) fn check_ranges(&self) -> Result<(), Error> {
+        let [lhs, rhs] = self.names;
+        for (operand, factor, side) in [(lhs, &self.lhs, Side::Lhs), (rhs, &self.rhs, Side::Rhs)] {
             if let Some(Stray { line, depth, value }) = factor.stray()? {
                 let (row, col) = if side == Side::Lhs { (line, depth) } else { (depth, line) };
                 let ElementRange { least, greatest } = factor.promised();
@@ -313,7 +316,7 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    fn has_results(&self) -> bool {
+    pub(super) fn has_results(&self) -> bool {
         self.frame.rows > 0 && self.frame.cols > 0
     }
 
@@ -326,7 +329,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    fn words<S>(&self, stages: S) -> Words<'_, S> {
+    pub(super) fn words<S>(&self, stages: S) -> Words<'_, S> {
         let r#type = match self.result.r#type {
             QGEMM_TYPE_U8 => "u8",
             QGEMM_TYPE_S8 => "s8",
@@ -340,7 +343,7 @@ impl<'a> Call<'a> {
 
     /// # Safety
     /// As for `qgemm_gemm`.
-    unsafe fn store(&self, gives: Gives) -> Result<Store<'a>, Failure> {
+    pub(super) unsafe fn store(&self, gives: Gives) -> Result<Store<'a>, Failure> {
         let result = &self.result;
         let problem = match (result.r#type, gives) {
             (QGEMM_TYPE_U8 | QGEMM_TYPE_S8 | QGEMM_TYPE_S16, Gives::Narrow(_))
@@ -374,11 +377,12 @@ impl<'a> Call<'a> {
     }
 
     /// The workspace may not be memory that is in use.
-    fn check_apart(&self, workspace: &Runs, finish: &Finish) -> Result<(), Failure> {
+    pub(super) fn check_apart(&self, workspace: &Runs, finish: &Finish) -> Result<(), Failure> {
+        let [lhs, rhs] = self.names;
         let uses = [
             ("result", workspace.overlap(&finish.store().runs())),
-            ("lhs", self.lhs.meets(workspace)),
-            ("rhs", self.rhs.meets(workspace)),
+            (lhs, self.lhs.meets(workspace)),
+            (rhs, self.rhs.meets(workspace)),
             (
                 "what a stage reads",
                 finish.stages().iter().any(|stage| stage.reads().any(|runs| workspace.overlap(&runs))),
@@ -390,9 +394,9 @@ impl<'a> Call<'a> {
         }
     }
 
-    fn check_overlap(&self, store: &Store, stages: &[Stage]) -> Result<(), Failure> {
+    pub(super) fn check_overlap(&self, store: &Store, stages: &[Stage]) -> Result<(), Failure> {
         let runs = store.runs();
-        for (input, factor) in [("lhs", &self.lhs), ("rhs", &self.rhs)] {
+        for (input, factor) in self.names.into_iter().zip([&self.lhs, &self.rhs]) {
             if factor.meets(&runs) {
                 return Err(Error::Overlap { output: "result", input }.into());
             }

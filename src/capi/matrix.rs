@@ -122,7 +122,7 @@ pub struct RawResult {
     pub order: u32,
 }
 
-fn encoding(r#type: u32) -> Result<Encoding, Error> {
+pub(super) fn encoding(r#type: u32) -> Result<Encoding, Error> {
     match r#type {
         QGEMM_TYPE_U8 => Ok(Encoding::U8),
         QGEMM_TYPE_S8 => Ok(Encoding::S8),

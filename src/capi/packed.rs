@@ -297,7 +297,7 @@ pub unsafe extern "C" fn qgemm_packed_load(
     })
 }
 
-fn handle(packed: Packed) -> *mut PackedHandle {
+pub(super) fn handle(packed: Packed) -> *mut PackedHandle {
     Box::into_raw(Box::new(PackedHandle(packed)))
 }
 
@@ -309,17 +309,17 @@ unsafe fn operand_of<'a>(packed: *const PackedHandle) -> Result<&'a Packed, Erro
     handle.map(PackedHandle::get).ok_or(Error::Missing { argument: "packed" })
 }
 
-fn check_bytes(argument: &'static str, bytes: *mut u8, size: usize) -> Result<NonNull<u8>, Error> {
+pub(super) fn check_bytes(argument: &'static str, bytes: *mut u8, size: usize) -> Result<NonNull<u8>, Error> {
     let bytes = NonNull::new(bytes).ok_or(Error::Missing { argument })?;
     extent(bytes.as_ptr(), 1, size, 0).ok_or(Error::TooLarge { argument })?;
     Ok(bytes)
 }
 
 /// What is to be packed, and what for.
-struct Request<'a> {
-    operand: Operand<'a>,
-    packing: Packing<'a>,
-    options: PackOptions,
+pub(super) struct Request<'a> {
+    pub operand: Operand<'a>,
+    pub packing: Packing<'a>,
+    pub options: PackOptions,
 }
 
 impl Request<'_> {
@@ -344,7 +344,7 @@ impl Request<'_> {
         Ok(Self { operand, packing: Packing { offset, purpose, bits, segments }, options })
     }
 
-    fn size(&self, kernel: &'static Kernel) -> Result<usize, Error> {
+    pub(super) fn size(&self, kernel: &'static Kernel) -> Result<usize, Error> {
         Packed::size(kernel, (self.operand.lines, self.operand.depth), &self.packing)
     }
 
@@ -352,7 +352,7 @@ impl Request<'_> {
     ///
     /// # Safety
     /// Nobody else uses it as long as the operand lives.
-    unsafe fn memory(&self, size: usize) -> Result<Option<Lent>, Failure> {
+    pub(super) unsafe fn memory(&self, size: usize) -> Result<Option<Lent>, Failure> {
         let PackOptions { memory, memory_size, .. } = self.options;
         if memory.is_null() && memory_size == 0 {
             return Ok(None);
@@ -412,7 +412,7 @@ impl PackOptions {
         Ok(Some(Segments { size, scales, zero_points }))
     }
 
-    fn bits(&self) -> Result<Bits, Error> {
+    pub(super) fn bits(&self) -> Result<Bits, Error> {
         match self.bits {
             0 => Ok(Bits::ALL),
             value => Bits::new(value as usize).ok_or(Error::Option { argument: "bits", value }),

@@ -51,7 +51,7 @@ pub enum Status {
     Parameter = 18,
     /** A workspace, or other memory of the caller's, is too small. */
     Workspace = 19,
-    /** What should be a packed operand is none, or a damaged one. */
+    /** What should be a packed operand, or a plan, is none, or a damaged one. */
     PackedDamaged = 20,
     /** An operand was packed for other kernels, another byte order, or another version of the format. */
     PackedLayout = 21,
@@ -95,6 +95,7 @@ impl From<Error> for Status {
             Error::Room { .. } => Status::Workspace,
             Error::Given { .. } => Status::Option,
             Error::PackedDamaged { .. } => Status::PackedDamaged,
+            Error::PlanDamaged { .. } => Status::PackedDamaged,
             Error::PackedLayout { .. } => Status::PackedLayout,
             Error::Internal => Status::Internal,
         }
@@ -126,7 +127,7 @@ pub extern "C" fn qgemm_status_message(status: i32) -> *const c_char {
         17 => c"a sum could leave 32 bits",
         18 => c"a parameter is out of its range",
         19 => c"memory of the caller's is too small",
-        20 => c"a packed operand is damaged, or none",
+        20 => c"a packed operand or a plan is damaged, or none",
         21 => c"an operand was packed for another kernel, byte order or format version",
         22 => c"unknown option",
         23 => c"an element is outside of its range",

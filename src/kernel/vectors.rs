@@ -32,9 +32,16 @@ pub(crate) type Sums = [i32; 8];
 
 /// A loop over [`Pairs`], compiled once for each kind of vectors.
 pub(crate) trait PairsLoop {
-    /// As [`Loop::run`]. `add(sums, x, y)` adds x[i][0]·y[i][0] + x[i][1]·y[i][1] to each `sums[i]`; it wraps around, and not
-    /// all four numbers are the least of 16 bits.
-    fn run(self, add: impl Fn(&mut Sums, &Pairs, &Pairs) + Copy);
+    /// As [`Loop::run`].
+    ///
+    /// `join(upper, lower, flip, pairs)` makes pairs of bytes, which are XORed with `flip` and read as signed.
+    /// `add(sums, x, y)` adds x[i][0]·y[i][0] + x[i][1]·y[i][1] to each `sums[i]`; it wraps around, and not all four numbers
+    /// are the least of 16 bits.
+    fn run(
+        self,
+        join: impl Fn(&[u8; 8], &[u8; 8], u8, &mut Pairs) + Copy,
+        add: impl Fn(&mut Sums, &Pairs, &Pairs) + Copy,
+    );
 }
 
 impl Vectors {
@@ -73,8 +80,15 @@ impl Vectors {
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
             Kind::Avx512 => unsafe { pairs_avx512(pairs) },
-            _ => pairs.run(add_pairs),
+            _ => pairs.run(join_pairs, add_pairs),
         }
+    }
+}
+
+#[inline(always)]
+fn join_pairs(upper: &[u8; 8], lower: &[u8; 8], flip: u8, pairs: &mut Pairs) {
+    for ((pair, upper), lower) in pairs.iter_mut().zip(upper).zip(lower) {
+        *pair = [i16::from((upper ^ flip) as i8), i16::from((lower ^ flip) as i8)];
     }
 }
 
@@ -98,24 +112,41 @@ fn avx512<L: Loop>(elements: L) -> L::Result {
     elements.run()
 }
 
-// The compiler does not find `vpmaddwd` by itself in what is between other loops. Closures have the features of the function
+// The compiler does not find `vpmaddwd` by itself, nor `vpunpcklbw` of few bytes. Closures have the features of the function
 // around them.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn pairs_avx2<L: PairsLoop>(pairs: L) {
-    pairs.run(|sums, x, y| x86_64::add_pairs(sums, x, y));
+    pairs.run(
+        |upper, lower, flip, pairs| x86_64::join_pairs(upper, lower, flip, pairs),
+        |sums, x, y| x86_64::add_pairs(sums, x, y),
+    );
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 fn pairs_avx512<L: PairsLoop>(pairs: L) {
-    pairs.run(|sums, x, y| x86_64::add_pairs(sums, x, y));
+    pairs.run(
+        |upper, lower, flip, pairs| x86_64::join_pairs(upper, lower, flip, pairs),
+        |sums, x, y| x86_64::add_pairs(sums, x, y),
+    );
 }
 
 #[cfg(target_arch = "x86_64")]
 mod x86_64 {
     use super::{Pairs, Sums};
-    use std::arch::x86_64::{_mm256_add_epi32, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_storeu_si256};
+    use std::arch::x86_64::*;
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(super) fn join_pairs(upper: &[u8; 8], lower: &[u8; 8], flip: u8, pairs: &mut Pairs) {
+        // SAFETY: the loads are of 8 bytes, the store of 32.
+        unsafe {
+            let (upper, lower) = (_mm_loadl_epi64(upper.as_ptr().cast()), _mm_loadl_epi64(lower.as_ptr().cast()));
+            let bytes = _mm_xor_si128(_mm_unpacklo_epi8(upper, lower), _mm_set1_epi8(flip as i8));
+            _mm256_storeu_si256(pairs.as_mut_ptr().cast(), _mm256_cvtepi8_epi16(bytes));
+        }
+    }
 
     #[inline]
     #[target_feature(enable = "avx2")]

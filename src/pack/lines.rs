@@ -48,7 +48,7 @@ pub(crate) fn pack_lhs<const WIDENED: bool, const WAY: usize>(
 }
 
 /// The bytes of a number.
-const fn size(widened: bool) -> usize {
+pub(super) const fn size(widened: bool) -> usize {
     if widened { 2 } else { 1 }
 }
 
@@ -76,7 +76,7 @@ fn write_line<const WIDENED: bool>(
 
 /// Writes a part of a line, and zeros after it, and adds it to the sum.
 #[inline(always)]
-fn write_strip<const WIDENED: bool>(
+pub(super) fn write_strip<const WIDENED: bool>(
     strip: &[u8],
     reading: &Reading,
     line: &mut [u8],
@@ -151,6 +151,21 @@ fn write<const WIDENED: bool, const N: usize>(src: &[u8; N], reading: &Reading, 
         }
         *numbers.first_chunk_mut().expect("room for them") = bytes;
     }
+}
+
+/// Fills a part of a line with the number that a byte becomes, and tells it.
+#[inline(always)]
+pub(super) fn write_absent<const WIDENED: bool>(absent: u8, reading: &Reading, numbers: &mut [u8]) -> i32 {
+    let byte = absent.wrapping_add(reading.added());
+    let number = reading.to.decode(byte);
+    if WIDENED {
+        for wide in numbers.as_chunks_mut().0 {
+            *wide = (number as i16).to_ne_bytes();
+        }
+    } else {
+        numbers.fill(byte);
+    }
+    number
 }
 
 /// Packs lines that are contiguous at each depth.

@@ -1,17 +1,22 @@
 //! An operand of a product and what the caller says of it.
 
 use crate::bit_depth::Requantization;
+use crate::conv::Patches;
 use crate::error::Error;
 use crate::matrix::{Encoding, Offset, Operand, Order, Runs, bytes_of};
 use crate::output::LineOffsets;
 use crate::packed::{Form, Packed};
 use crate::range::{ElementRange, Stray};
 use crate::reading::Reading;
+use std::ops::Range;
 
 /// One side of a product: an operand, as it lies or packed, and what is added to its elements.
 #[derive(Clone, Copy)]
 pub struct Factor<'a> {
     pub(super) item: Item<'a>,
+    /// The first of its lines that counts, and how many do.
+    first: usize,
+    lines: usize,
     offset: Offset<'a>,
     /// What the caller says of the elements.
     promised: ElementRange,
@@ -21,6 +26,7 @@ pub struct Factor<'a> {
 #[derive(Clone, Copy)]
 pub(super) enum Item<'a> {
     Operand(Operand<'a>),
+    Patches(Patches<'a>),
     Packed(&'a Packed),
 }
 
@@ -30,7 +36,12 @@ impl<'a> Factor<'a> {
     /// # Panics
     /// If there are fewer offsets than lines.
     pub fn new(operand: Operand<'a>, offset: Offset<'a>) -> Self {
-        Self::of(Item::Operand(operand), operand.encoding, offset)
+        Self::of(Item::Operand(operand), operand.lines, operand.encoding, offset)
+    }
+
+    /// As [`Factor::new`], of patches of images, with one offset for all.
+    pub(crate) fn patches(patches: Patches<'a>, offset: Offset<'a>) -> Self {
+        Self::of(Item::Patches(patches), patches.lines(), patches.pixels.encoding, offset)
     }
 
     /// As [`Factor::new`], of a packed operand.
@@ -38,15 +49,39 @@ impl<'a> Factor<'a> {
     /// # Panics
     /// If there are fewer offsets than lines.
     pub fn packed(packed: &'a Packed, offset: Offset<'a>) -> Self {
-        Self::of(Item::Packed(packed), packed.encoding(), offset)
+        Self::of(Item::Packed(packed), packed.lines(), packed.encoding(), offset)
     }
 
-    fn of(item: Item<'a>, encoding: Encoding, offset: Offset<'a>) -> Self {
-        let factor = Self { item, offset, promised: ElementRange::all(encoding), requantization: None };
+    fn of(item: Item<'a>, lines: usize, encoding: Encoding, offset: Offset<'a>) -> Self {
         if let Offset::PerLine(offsets) = offset {
-            assert!(offsets.len() >= factor.lines(), "an offset for each line");
+            assert!(offsets.len() >= lines, "an offset for each line");
         }
-        factor
+        Self { item, first: 0, lines, offset, promised: ElementRange::all(encoding), requantization: None }
+    }
+
+    /// Some of the lines of a right side, which keep their numbers: a product with them gives just those columns of the
+    /// result.
+    ///
+    /// # Panics
+    /// If there are no such lines.
+    pub(crate) fn part(self, lines: Range<usize>) -> Self {
+        assert!(self.first <= lines.start && lines.start <= lines.end && lines.end <= self.first + self.lines);
+        Self { first: lines.start, lines: lines.len(), ..self }
+    }
+
+    /// Whether some lines do not count.
+    pub(crate) fn is_part(&self) -> bool {
+        let all = match &self.item {
+            Item::Operand(operand) => operand.lines,
+            Item::Patches(patches) => patches.lines(),
+            Item::Packed(packed) => packed.lines(),
+        };
+        self.lines < all
+    }
+
+    /// The first line.
+    pub(crate) fn first(&self) -> usize {
+        self.first
     }
 
     /// The same with the promise that no element is less than `least` or greater than `greatest`.
@@ -62,7 +97,7 @@ impl<'a> Factor<'a> {
     /// What no element is outside of, if the promise is kept. Of a packed operand it is known.
     pub(crate) fn range(&self) -> ElementRange {
         match &self.item {
-            Item::Operand(_) => self.promised,
+            Item::Operand(_) | Item::Patches(_) => self.promised,
             Item::Packed(packed) => packed.range(),
         }
     }
@@ -74,26 +109,49 @@ impl<'a> Factor<'a> {
     pub(crate) fn stray(&self) -> Result<Option<Stray>, Error> {
         match &self.item {
             Item::Operand(operand) => Ok(self.promised.stray(operand)),
+            Item::Patches(patches) => Ok(self.promised.stray(&patches.pixels)),
             Item::Packed(packed) => packed.stray(&self.promised),
         }
     }
 
-    /// The operand, if all 8 bits of it are to be read as it lies.
+    /// The operand, if all 8 bits of all its lines are to be read as it lies.
     pub(crate) fn operand(&self) -> Option<&Operand<'a>> {
         match &self.item {
-            Item::Operand(operand) if self.requantization.is_none() => Some(operand),
+            Item::Operand(operand) if self.requantization.is_none() && !self.is_part() => Some(operand),
             _ => None,
         }
     }
 
-    /// The packed operand, if it is one of panels as a product packs them, and all 8 bits are to be read.
+    /// The packed operand, if it is one of panels as a product packs them, and all 8 bits of all lines are to be read.
     pub(crate) fn panels(&self) -> Option<&'a Packed> {
         match self.item {
-            Item::Packed(packed) if self.requantization.is_none() => {
+            Item::Packed(packed) if self.requantization.is_none() && !self.is_part() => {
                 Some(packed).filter(|packed| packed.form() == Form::Panels && packed.line().is_plain())
             }
             _ => None,
         }
+    }
+
+    /// All elements as they were before they were packed, if they were: then in `room`, of a byte for each.
+    pub(crate) fn operand_in<'r>(&self, room: &'r mut [u8]) -> Operand<'r>
+    where
+        'a: 'r,
+    {
+        match &self.item {
+            Item::Operand(operand) => *operand,
+            Item::Patches(patches) => patches.pixels,
+            Item::Packed(packed) => {
+                let (lines, depth) = (packed.lines(), packed.depth());
+                let room = &mut room[..lines * depth];
+                packed.unpack(0..lines, room);
+                Operand::new(room, (lines, depth), depth, Order::DepthContiguous, packed.encoding())
+            }
+        }
+    }
+
+    /// What is added to the elements.
+    pub(crate) fn offset(&self) -> Offset<'a> {
+        self.offset
     }
 
     /// What the caller says of the elements.
@@ -107,15 +165,13 @@ impl<'a> Factor<'a> {
     }
 
     pub(crate) fn lines(&self) -> usize {
-        match &self.item {
-            Item::Operand(operand) => operand.lines,
-            Item::Packed(packed) => packed.lines(),
-        }
+        self.lines
     }
 
     pub(crate) fn depth(&self) -> usize {
         match &self.item {
             Item::Operand(operand) => operand.depth,
+            Item::Patches(patches) => patches.depth(),
             Item::Packed(packed) => packed.depth(),
         }
     }
@@ -123,7 +179,7 @@ impl<'a> Factor<'a> {
     /// How many elements of a line have a scale together, if it is packed so.
     pub(crate) fn segment(&self) -> Option<usize> {
         match &self.item {
-            Item::Operand(_) => None,
+            Item::Operand(_) | Item::Patches(_) => None,
             Item::Packed(packed) => packed.segment(),
         }
     }
@@ -137,6 +193,7 @@ impl<'a> Factor<'a> {
     pub(crate) fn order(&self) -> Option<Order> {
         match &self.item {
             Item::Operand(operand) => Some(operand.order),
+            Item::Patches(patches) => Some(patches.pixels.order),
             Item::Packed(_) => None,
         }
     }
@@ -144,6 +201,7 @@ impl<'a> Factor<'a> {
     pub(crate) fn encoding(&self) -> Encoding {
         match &self.item {
             Item::Operand(operand) => operand.encoding,
+            Item::Patches(patches) => patches.pixels.encoding,
             Item::Packed(packed) => packed.encoding(),
         }
     }
@@ -152,6 +210,7 @@ impl<'a> Factor<'a> {
     pub(crate) fn meets(&self, runs: &Runs) -> bool {
         let item = match &self.item {
             Item::Operand(operand) => operand.runs(),
+            Item::Patches(patches) => patches.pixels.runs(),
             Item::Packed(packed) => bytes_of(packed.blob()),
         };
         let offsets = match self.offset {
@@ -181,13 +240,13 @@ impl<'a> Factor<'a> {
     fn total(&self, depth: u128) -> u128 {
         let most = self.greatest() * depth;
         match &self.item {
-            Item::Operand(_) => most,
+            Item::Operand(_) | Item::Patches(_) => most,
             Item::Packed(packed) => most.min(packed.bound(self.offset).into()),
         }
     }
 
     /// The greatest magnitude that an element could have, its offset included.
-    fn greatest(&self) -> u128 {
+    pub(crate) fn greatest(&self) -> u128 {
         if let Item::Packed(packed) = self.item {
             return packed.greatest(self.offset).into();
         }
@@ -255,7 +314,7 @@ impl<'a> Factor<'a> {
     fn offsets(&self) -> &[i32] {
         match &self.offset {
             Offset::Uniform(offset) => std::slice::from_ref(offset),
-            Offset::PerLine(offsets) => &offsets[..self.lines()],
+            Offset::PerLine(offsets) => &offsets[self.first..][..self.lines],
         }
     }
 }

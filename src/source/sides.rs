@@ -43,7 +43,10 @@ impl<'a> Sides<'a> {
     fn of(kernel: &'static Kernel, is_narrow: bool, lhs: &Factor<'a>, rhs: &Factor<'a>) -> Self {
         let ready = |factor: &Factor<'a>, form| match factor.item {
             Item::Packed(packed)
-                if packed.form() == form && packed.is_for(kernel) && factor.requantization.is_none() =>
+                if packed.form() == form
+                    && packed.is_for(kernel)
+                    && packed.is_start(factor.first())
+                    && factor.requantization.is_none() =>
             {
                 Some(packed)
             }
@@ -85,6 +88,7 @@ impl<'a> Sides<'a> {
                 input: match (factor.item, ready) {
                     (_, Some(packed)) => Input::Ready(packed.prepared()),
                     (Item::Operand(operand), _) => Input::Operand(operand),
+                    (Item::Patches(patches), _) => Input::Patches(patches),
                     (Item::Packed(packed), None) => Input::Otherwise(packed),
                 },
                 line,

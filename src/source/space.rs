@@ -36,9 +36,9 @@ impl<'s> Space<'s> {
         }
     }
 
-    /// What all pieces of this memory together hold, from the first line on.
-    pub(crate) fn prepared(self) -> Prepared<'s> {
-        Prepared { first: 0, bytes: self.bytes, sums: self.sums, originals: self.originals }
+    /// What all pieces of this memory together hold, from line `first` on.
+    pub(crate) fn prepared(self, first: usize) -> Prepared<'s> {
+        Prepared { first, bytes: self.bytes, sums: self.sums, originals: self.originals }
     }
 
     /// As much of this memory as so many lines take.

@@ -16,7 +16,11 @@ const TOGETHER: usize = 4;
 
 impl<const L: usize> PairsLoop for Sums<'_, L> {
     #[inline(always)]
-    fn run(self, add: impl Fn(&mut [i32; HALF], &Pairs<HALF>, &Pairs<HALF>) + Copy) {
+    fn run(
+        self,
+        _join: impl Fn(&[u8; HALF], &[u8; HALF], u8, &mut Pairs<HALF>),
+        add: impl Fn(&mut [i32; HALF], &Pairs<HALF>, &Pairs<HALF>) + Copy,
+    ) {
         // 3 x 3 and 5 x 5, in whose loops nothing is left to be counted.
         match self.weights.len() {
             6 => self.of::<6>(add),

@@ -18,11 +18,3 @@ pub(super) fn pairs_mut<const L: usize>(bytes: &mut [u8]) -> &mut [Pairs<L>] {
     debug_assert!(before.is_empty() && after.is_empty());
     pairs
 }
-
-/// The bytes, which begin on a cache line, as sums.
-pub(super) fn ints(bytes: &[u8]) -> &[i32] {
-    // SAFETY: any bytes are integers.
-    let (before, ints, after) = unsafe { bytes.align_to() };
-    debug_assert!(before.is_empty() && after.is_empty());
-    ints
-}

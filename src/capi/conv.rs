@@ -1,0 +1,643 @@
+//! Convolution.
+
+use super::context::{CallContext, ContextHandle};
+use super::gemm::{Call, GemmOptions, QGEMM_CHECK_OVERFLOW, QGEMM_CHECK_RANGE, agree};
+use super::matrix::{
+    Frame, Major, QGEMM_TYPE_S8, QGEMM_TYPE_U8, QGEMM_UNIFORM, RawOperand, RawResult, check_pointer, encoding, major,
+    size,
+};
+use super::packed::{PackOptions, PackedHandle, QGEMM_RHS, Request, check_bytes, handle};
+use super::pipeline::Stages;
+use super::stage::RawStage;
+use super::verbose::{self, Words};
+use super::versioned::{self, Versioned};
+use super::{Failure, Status, Within, guard};
+use crate::conv::{Axis, Conv, Filter, Images, Plan, SAVED_LEN};
+use crate::error::Error;
+use crate::kernel::Kernel;
+use crate::matrix::{Encoding, bytes_of};
+use crate::output::Finish;
+use crate::packed::{Packed, Packing, Purpose, ResultOrder, Side};
+use crate::source::Factor;
+use std::ffi::c_void;
+
+/// How many bytes a saved plan has.
+pub const QGEMM_CONV_PLAN_SIZE: usize = 148;
+const _: () = assert!(QGEMM_CONV_PLAN_SIZE == SAVED_LEN);
+
+/// A filter and how it moves over images: all that packed weights depend on. Begin with QGEMM_CONV_DESC_INIT, and set
+/// channels, types and what is to be different.
+///
+/// The filter lies on filter_height x filter_width pixels, dilation_height and dilation_width pixels apart. It begins pad_top
+/// pixels above an image and pad_left to the left of it, moves by stride_height and stride_width, and ends no more than
+/// pad_bottom below it and pad_right to the right. A result has, for n pixels of height (and likewise of width),
+///
+///     (n + pad_top + pad_bottom - dilation_height * (filter_height - 1) - 1) / stride_height + 1
+///
+/// pixels, rounded down; none, if the filter is longer than the image with its padding. Padding may be wider than the filter:
+/// then there are results that only the padding contributes to, which is nothing. With groups, the channels of an image and of
+/// the result are cut into so many parts: those of the result's first part are sums over the image's first part, and so on.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ConvDesc {
+    /// sizeof(qgemm_conv_desc).
+    pub struct_size: usize,
+    /// Channels of an image, at least 0.
+    pub input_channels: i64,
+    /// Channels of the result, at least 0.
+    pub output_channels: i64,
+    /// Rows of the filter; 0 for 1.
+    pub filter_height: i64,
+    /// Columns of the filter; 0 for 1.
+    pub filter_width: i64,
+    /// Rows of pixels from one position of the filter to the next; 0 for 1.
+    pub stride_height: i64,
+    /// Columns of pixels from one position of the filter to the next; 0 for 1.
+    pub stride_width: i64,
+    /// Rows of pixels from one row of the filter to the next; 0 for 1.
+    pub dilation_height: i64,
+    /// Columns of pixels from one column of the filter to the next; 0 for 1.
+    pub dilation_width: i64,
+    /// Rows of padding above an image, at least 0.
+    pub pad_top: i64,
+    /// Columns of padding to the left of an image, at least 0.
+    pub pad_left: i64,
+    /// Rows of padding below an image, at least 0.
+    pub pad_bottom: i64,
+    /// Columns of padding to the right of an image, at least 0.
+    pub pad_right: i64,
+    /// Groups of channels, a divisor of input_channels and of output_channels; 0 for 1. As many as input_channels make the
+    /// convolution depthwise: channel c of an image is what the channels c * multiplier to c * multiplier + multiplier - 1 of the
+    /// result are sums over, where multiplier is output_channels / input_channels.
+    pub groups: i64,
+    /// Type of an image's elements: QGEMM_TYPE_U8 or QGEMM_TYPE_S8.
+    pub input_type: u32,
+    /// Type of the weights: QGEMM_TYPE_U8 or QGEMM_TYPE_S8.
+    pub weights_type: u32,
+}
+
+// SAFETY: repr(C), the size first, then integers.
+unsafe impl Versioned for ConvDesc {
+    const FIRST_SIZE: usize = size_of::<Self>();
+}
+
+/// How many images are convolved together, and how large they are. Begin with QGEMM_CONV_IMAGES_INIT.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ConvImages {
+    /// sizeof(qgemm_conv_images).
+    pub struct_size: usize,
+    /// How many images, at least 0.
+    pub batch: i64,
+    /// Rows of pixels of each, at least 0.
+    pub height: i64,
+    /// Columns of pixels of each, at least 0.
+    pub width: i64,
+}
+
+// SAFETY: repr(C), the size first, then integers.
+unsafe impl Versioned for ConvImages {
+    const FIRST_SIZE: usize = size_of::<Self>();
+}
+
+/// Where a filter lies on images of one size: made by qgemm_conv_plan_create() or qgemm_conv_plan_load(), freed by
+/// qgemm_conv_plan_free().
+///
+/// It knows neither images nor weights, and never changes: any number of threads may use it at once, for any images of its
+/// size, with any weights of its filter.
+pub struct ConvPlanHandle(Plan);
+
+/// Makes a plan of a convolution.
+///
+/// @param desc    the filter
+/// @param images  how many images, and how large. There may be none, or the filter may be larger than they are: then the result
+///                has no elements
+/// @param plan    receives the plan
+/// @return QGEMM_STATUS_OK, or why plan was not written: NULL_POINTER, ALIGNMENT, STRUCT_SIZE, SHAPE (a number is negative), TYPE,
+///         PARAMETER (groups), TOO_LARGE (there are more pixels, with padding, in a row or a column than 2^31 - 1, or more elements
+///         of images, weights or results than addresses), OUT_OF_MEMORY; details in qgemm_last_error()
+///
+/// # Safety
+/// The structs have as many bytes as they say.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn qgemm_conv_plan_create(
+    desc: *const ConvDesc,
+    images: *const ConvImages,
+    plan: *mut *mut ConvPlanHandle,
+) -> Status {
+    guard(|| {
+        check_pointer("plan", plan)?;
+        // SAFETY: this function's own promise.
+        let (filter, images) = unsafe { (filter(desc)?, versioned::read("images", images)?) };
+        let made = Plan::new(filter, images.sizes().within("images")?)?;
+        // SAFETY: neither null nor misaligned.
+        unsafe { plan.write(Box::into_raw(Box::new(ConvPlanHandle(made)))) };
+        Ok(())
+    })
+}
+
+/// Frees a plan.
+///
+/// @param plan  what qgemm_conv_plan_create() or qgemm_conv_plan_load() made, or NULL, which does nothing
+///
+/// # Safety
+/// No call that was given it is under way, and none is given it again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn qgemm_conv_plan_free(plan: *mut ConvPlanHandle) {
+    guard(|| {
+        if !plan.is_null() {
+            // SAFETY: it was made by `Box::into_raw`, and nobody uses it any more.
+            drop(unsafe { Box::from_raw(plan) });
+        }
+        Ok(())
+    });
+}
+
+/// How large the images are that a convolution gives.
+///
+/// @param plan    the plan
+/// @param height  receives the rows of pixels
+/// @param width   receives the columns of pixels
+/// @return QGEMM_STATUS_OK, or why neither was written: NULL_POINTER, ALIGNMENT; details in qgemm_last_error()
+///
+/// # Safety
+/// plan was not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn qgemm_conv_output_size(
+    plan: *const ConvPlanHandle,
+    height: *mut i64,
+    width: *mut i64,
+) -> Status {
+    guard(|| {
+        // SAFETY: this function's own promise.
+        let [rows, cols] = unsafe { plan_of(plan)? }.results().size;
+        check_pointer("height", height)?;
+        check_pointer("width", width)?;
+        // SAFETY: neither null nor misaligned.
+        unsafe { height.write(rows as i64) };
+        // SAFETY: as above.
+        unsafe { width.write(cols as i64) };
+        Ok(())
+    })
+}
+
+/// Writes a plan as QGEMM_CONV_PLAN_SIZE bytes, the same on all machines, for qgemm_conv_plan_load().
+///
+/// @param plan   the plan
+/// @param bytes  where to write it, at any address
+/// @param size   how many bytes there are, at least QGEMM_CONV_PLAN_SIZE; no more than that are written
+/// @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER, TOO_LARGE, WORKSPACE (size is too small); details in
+///         qgemm_last_error()
+///
+/// # Safety
+/// plan was not freed, and nobody else uses the bytes during the call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn qgemm_conv_plan_save(plan: *const ConvPlanHandle, bytes: *mut c_void, size: usize) -> Status {
+    guard(|| {
+        // SAFETY: this function's own promise.
+        let saved = unsafe { plan_of(plan)? }.save();
+        let bytes = check_bytes("bytes", bytes.cast(), size)?;
+        if size < saved.len() {
+            return Err(Error::Room { argument: "size", size, least: saved.len() }.into());
+        }
+        // SAFETY: this function's own promise.
+        unsafe { bytes.cast().write_unaligned(saved) };
+        Ok(())
+    })
+}
+
+/// Makes a plan of what qgemm_conv_plan_save() wrote, in this process or another. The bytes need not be trusted, and are not
+/// needed any more after the call.
+///
+/// @param bytes  a saved plan, at any address
+/// @param size   how many bytes it has: no fewer, and no more
+/// @param plan   receives the plan
+/// @return QGEMM_STATUS_OK, or why plan was not written: NULL_POINTER, ALIGNMENT (of plan), TOO_LARGE, PACKED_DAMAGED (the bytes
+///         are not what was saved, or of another version), OUT_OF_MEMORY; details in qgemm_last_error()
+///
+/// # Safety
+/// The bytes can be read, and nobody writes to them during the call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn qgemm_conv_plan_load(
+    bytes: *const c_void,
+    size: usize,
+    plan: *mut *mut ConvPlanHandle,
+) -> Status {
+    guard(|| {
+        check_pointer("plan", plan)?;
+        let bytes = check_bytes("bytes", bytes.cast_mut().cast(), size)?;
+        // SAFETY: this function's own promise.
+        let made = Plan::load(unsafe { std::slice::from_raw_parts(bytes.as_ptr(), size) })?;
+        // SAFETY: neither null nor misaligned.
+        unsafe { plan.write(Box::into_raw(Box::new(ConvPlanHandle(made)))) };
+        Ok(())
+    })
+}
+
+/// How much memory packed weights take at most: for callers who bring their own, and to know before.
+///
+/// @param desc     as in qgemm_conv_pack()
+/// @param weights  as in qgemm_conv_pack(); the elements are not read
+/// @param options  as in qgemm_conv_pack(); memory and memory_size do not matter
+/// @param size     receives the number of bytes
+/// @return QGEMM_STATUS_OK, or why size was not written: as qgemm_conv_pack(); details in qgemm_last_error()
+///
+/// # Safety
+/// As for qgemm_conv_pack().
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn qgemm_conv_pack_size(
+    desc: *const ConvDesc,
+    weights: *const RawOperand,
+    options: *const PackOptions,
+    size: *mut usize,
+) -> Status {
+    guard(|| {
+        check_pointer("size", size)?;
+        // SAFETY: this function's own promise.
+        let request = unsafe { request(desc, weights, options)? };
+        let needed = request.size(Kernel::chosen()?)?;
+        // SAFETY: neither null nor misaligned.
+        unsafe { size.write(needed) };
+        Ok(())
+    })
+}
+
+/// Packs the weights of a convolution, for images of any number and size.
+///
+/// Weights are a matrix with a row for each product that is summed, filter_height * filter_width * (input_channels / groups), in
+/// this order, the channels of a group last; and a column for each channel of the result. So weights with the output channel first
+/// (OHWI: TFLite's convolution) are column-major, and those with the output channel last (HWIO: TensorFlow's; and 1HWC, TFLite's
+/// depthwise convolution) are row-major. In the matrix rows, cols, type and stride may be 0, for what desc says.
+///
+/// What comes out is saved and loaded as every packed operand is, see qgemm_packed. As there, the offset is not packed, but
+/// it may help to make the convolution faster to tell it here.
+///
+/// @param desc     the filter
+/// @param weights  the weights, not packed; their offset uniform or QGEMM_PER_COL, a value for each channel of the result
+/// @param options  how many bits an element takes, and where the packed weights are to be; its side 0 or QGEMM_RHS, its other_type 0
+///                 or desc's input_type, without groups of elements. NULL for 8 bits, in memory of the library's
+/// @param packed   receives the packed weights
+/// @return QGEMM_STATUS_OK, or why neither packed nor memory was written: as qgemm_conv_plan_create() and qgemm_pack(); details in
+///         qgemm_last_error()
+///
+/// # Safety
+/// As for qgemm_pack().
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn qgemm_conv_pack(
+    desc: *const ConvDesc,
+    weights: *const RawOperand,
+    options: *const PackOptions,
+    packed: *mut *mut PackedHandle,
+) -> Status {
+    guard(|| {
+        check_pointer("packed", packed)?;
+        // SAFETY: this function's own promise.
+        let request = unsafe { request(desc, weights, options)? };
+        let kernel = Kernel::chosen()?;
+        // SAFETY: as above.
+        let memory = unsafe { request.memory(request.size(kernel)?)? };
+        let made = Packed::new(kernel, &request.operand, &request.packing, memory)?;
+        // SAFETY: neither null nor misaligned.
+        unsafe { packed.write(handle(made)) };
+        Ok(())
+    })
+}
+
+/// Convolves images and passes every sum through a pipeline of stages.
+///
+///     sum(p,o)    = sum over taps t and channels c of (pixel(p,t)[c] + image_offset) * (weight(t,c,o) + weights_offset(o))
+///     result(p,o) = the last stage of ... of the first stage of sum(p,o)
+///
+/// where pixel(p,t) is the pixel under the tap t where the filter is at its position p, and a tap beside an image adds nothing:
+/// the zero point, minus image_offset, lies there. If any tap is, the zero point has to be a number of the image's type.
+///
+/// An image is a matrix with a row for each pixel, image by image, row by row (NHWC), and a column for each channel; the result
+/// too. Their stride goes from one pixel to the next, so it may skip channels. Stages and results are those of qgemm_gemm(), a
+/// column being a channel of the result: scales, biases and the like for each channel have the axis QGEMM_PER_COL, and a residual is
+/// a tensor of the result's shape. Sums wrap around at 32 bits, and the bytes of the result do not depend on the kernel or the
+/// number of threads, as there; flags and workspace mean what they do there.
+///
+/// In the matrices rows, cols, type and stride may be 0, for what the plan says; but the result has to have a type.
+///
+/// @param context      as in qgemm_gemm()
+/// @param plan         the filter and the size of images
+/// @param image        the images, row-major; their offset uniform
+/// @param weights      the weights, packed by qgemm_conv_pack(), or as they would be given to it; their offset uniform or
+///                     QGEMM_PER_COL
+/// @param result       where the result goes, row-major
+/// @param stages       as in qgemm_gemm()
+/// @param stage_count  as in qgemm_gemm()
+/// @param options      as in qgemm_gemm(), without a bit_depth; NULL for none
+/// @return QGEMM_STATUS_OK, or why nothing was written: as qgemm_gemm(); PARAMETER (there is padding, and the image's zero point is
+///         no number of its type), OPTION (a matrix is column-major, a bit_depth, or weights that were packed with groups);
+///         details in qgemm_last_error()
+///
+/// # Safety
+/// As for qgemm_gemm(); plan was not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn qgemm_conv_run(
+    context: *const ContextHandle,
+    plan: *const ConvPlanHandle,
+    image: *const RawOperand,
+    weights: *const RawOperand,
+    result: *const RawResult,
+    stages: *const RawStage,
+    stage_count: usize,
+    options: *const GemmOptions,
+) -> Status {
+    guard(|| {
+        // SAFETY: this function's own promise, for all that follows.
+        unsafe {
+            let options = run_options(options)?;
+            let (call, conv) = read(plan_of(plan)?, image, weights, result)?;
+            let mut pipeline = Stages::new(call.sums());
+            pipeline.read(stages, stage_count, &call.frame)?;
+            let store = call.store(pipeline.gives)?;
+            call.check_overlap(&store, &pipeline.stages)?;
+            if options.flags & QGEMM_CHECK_OVERFLOW != 0 && call.has_results() {
+                let bound = conv.bound();
+                if bound > i32::MAX as u128 {
+                    return Err(Error::Overflow { bound }.into());
+                }
+            }
+            if options.flags & QGEMM_CHECK_RANGE != 0 {
+                call.check_ranges()?;
+            }
+            let finish = Finish::new(&pipeline.stages, store);
+            let context = CallContext::new(context)?;
+            let workspace = options.workspace()?;
+            if let Some(workspace) = &workspace {
+                call.check_apart(&bytes_of(workspace), &finish)?;
+            }
+            let lhs = conv.lhs(0);
+            let words = Words { function: "conv", lhs: &lhs, ..call.words(pipeline.names()) };
+            verbose::told(words, &context, || conv.run(&context, &finish, workspace))?;
+            Ok(())
+        }
+    })
+}
+
+/// How much memory a convolution needs to work in: for callers who bring their own. As qgemm_gemm_workspace_size().
+///
+/// @param context  as in qgemm_conv_run()
+/// @param plan     as in qgemm_conv_run()
+/// @param image    as in qgemm_conv_run(); the elements are not read
+/// @param weights  as in qgemm_conv_run(); the elements are not read
+/// @param result   as in qgemm_conv_run(); nothing is written
+/// @param size     receives the number of bytes
+/// @return QGEMM_STATUS_OK, or why size was not written; details in qgemm_last_error()
+///
+/// # Safety
+/// As for qgemm_conv_run().
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn qgemm_conv_workspace_size(
+    context: *const ContextHandle,
+    plan: *const ConvPlanHandle,
+    image: *const RawOperand,
+    weights: *const RawOperand,
+    result: *const RawResult,
+    size: *mut usize,
+) -> Status {
+    guard(|| {
+        check_pointer("size", size)?;
+        // SAFETY: this function's own promise, for all that follows.
+        unsafe {
+            let (_, conv) = read(plan_of(plan)?, image, weights, result)?;
+            let needed = conv.workspace_len(&*CallContext::new(context)?)?;
+            size.write(needed);
+            Ok(())
+        }
+    })
+}
+
+/// # Safety
+/// `plan` is null, or was made here, and nobody frees it for `'a`.
+unsafe fn plan_of<'a>(plan: *const ConvPlanHandle) -> Result<&'a Plan, Error> {
+    // SAFETY: this function's own promise.
+    let plan = unsafe { plan.as_ref() };
+    plan.map(|plan| &plan.0).ok_or(Error::Missing { argument: "plan" })
+}
+
+/// # Safety
+/// `desc` is null or has as many bytes as it says.
+unsafe fn filter(desc: *const ConvDesc) -> Result<Filter, Failure> {
+    // SAFETY: this function's own promise.
+    let desc = unsafe { versioned::read("desc", desc)? };
+    let filter = desc.filter().within("desc")?;
+    filter.check().within("desc")?;
+    Ok(filter)
+}
+
+impl ConvDesc {
+    fn filter(&self) -> Result<Filter, Error> {
+        let at_least_1 = |argument, value| size(argument, value).map(|value| value.max(1));
+        let axis = |taps, stride, dilation, before, after| -> Result<Axis, Error> {
+            let (taps, stride, dilation): ((_, i64), (_, i64), (_, i64)) = (taps, stride, dilation);
+            let (before, after): ((_, i64), (_, i64)) = (before, after);
+            Ok(Axis {
+                taps: at_least_1(taps.0, taps.1)?,
+                stride: at_least_1(stride.0, stride.1)?,
+                dilation: at_least_1(dilation.0, dilation.1)?,
+                padding: [size(before.0, before.1)?, size(after.0, after.1)?],
+            })
+        };
+        let vertical = axis(
+            ("filter_height", self.filter_height),
+            ("stride_height", self.stride_height),
+            ("dilation_height", self.dilation_height),
+            ("pad_top", self.pad_top),
+            ("pad_bottom", self.pad_bottom),
+        )?;
+        let horizontal = axis(
+            ("filter_width", self.filter_width),
+            ("stride_width", self.stride_width),
+            ("dilation_width", self.dilation_width),
+            ("pad_left", self.pad_left),
+            ("pad_right", self.pad_right),
+        )?;
+        Ok(Filter {
+            axes: [vertical, horizontal],
+            channels: [size("input_channels", self.input_channels)?, size("output_channels", self.output_channels)?],
+            groups: at_least_1("groups", self.groups)?,
+            encodings: [type_of("input_type", self.input_type)?, type_of("weights_type", self.weights_type)?],
+        })
+    }
+}
+
+impl ConvImages {
+    fn sizes(&self) -> Result<Images, Error> {
+        Ok(Images {
+            count: size("batch", self.batch)?,
+            size: [size("height", self.height)?, size("width", self.width)?],
+        })
+    }
+}
+
+fn type_of(argument: &'static str, r#type: u32) -> Result<Encoding, Error> {
+    let expected = "QGEMM_TYPE_U8 or QGEMM_TYPE_S8";
+    encoding(r#type).map_err(|_| Error::Type { argument, value: r#type, expected })
+}
+
+fn type_code(encoding: Encoding) -> u32 {
+    match encoding {
+        Encoding::U8 => QGEMM_TYPE_U8,
+        Encoding::S8 => QGEMM_TYPE_S8,
+    }
+}
+
+/// A dimension that may be 0 for what it has to be.
+fn complete(argument: &'static str, value: &mut i64, other: &'static str, expected: usize) -> Result<(), Error> {
+    match size(argument, *value)? {
+        0 => *value = expected as i64,
+        value => agree(argument, value, other, expected)?,
+    }
+    Ok(())
+}
+
+impl RawOperand {
+    /// The same with its shape and its type, which may be left out.
+    fn completed(
+        mut self,
+        (rows, why_rows): (usize, &'static str),
+        (cols, why_cols): (usize, &'static str),
+        encoding: Encoding,
+    ) -> Result<Self, Error> {
+        complete("rows", &mut self.rows, why_rows, rows)?;
+        complete("cols", &mut self.cols, why_cols, cols)?;
+        if self.r#type == 0 {
+            self.r#type = type_code(encoding);
+        }
+        if self.r#type != type_code(encoding) {
+            let expected = "0 or the type that the convolution has there";
+            return Err(Error::Type { argument: "type", value: self.r#type, expected });
+        }
+        Ok(self)
+    }
+}
+
+const ROWS_OF_WEIGHTS: &str = "filter_height * filter_width * (input_channels / groups)";
+
+/// The weights, if they are whole.
+///
+/// # Safety
+/// `weights` is null or has as many bytes as it says.
+unsafe fn weights_of(filter: &Filter, weights: *const RawOperand) -> Result<RawOperand, Failure> {
+    // SAFETY: this function's own promise.
+    let raw = unsafe { versioned::read("weights", weights)? };
+    let depth = filter.depth().ok_or(Error::TooLarge { argument: "weights" })?;
+    raw.completed((depth, ROWS_OF_WEIGHTS), (filter.channels[1], "output_channels"), filter.encodings[1])
+        .within("weights")
+}
+
+/// # Safety
+/// As for `qgemm_conv_pack`; what is there to be read is unchanged as long as the request is used.
+unsafe fn request<'a>(
+    desc: *const ConvDesc,
+    weights: *const RawOperand,
+    options: *const PackOptions,
+) -> Result<Request<'a>, Failure> {
+    // SAFETY: this function's own promise, for all that follows.
+    unsafe {
+        let filter = filter(desc)?;
+        let raw = weights_of(&filter, weights)?;
+        let options = PackOptions::for_weights(&filter, options)?;
+        if !raw.packed.is_null() {
+            return Err(Error::Given { argument: "packed" }).within("weights");
+        }
+        let operand = raw.view(Side::Rhs).within("weights")?;
+        raw.range(operand.encoding).within("weights")?;
+        let offset = raw.offset(Side::Rhs, operand.lines).within("weights")?;
+        let purpose = Purpose { side: Side::Rhs, result: ResultOrder::RowMajor, other: filter.encodings[0] };
+        let bits = options.bits().within("options")?;
+        Ok(Request { operand, packing: Packing { offset, purpose, bits, segments: None }, options })
+    }
+}
+
+impl PackOptions {
+    /// What may be told of weights, with all that is known without it.
+    ///
+    /// # Safety
+    /// `options` is null or has as many bytes as it says.
+    unsafe fn for_weights(filter: &Filter, options: *const PackOptions) -> Result<Self, Failure> {
+        let expected = type_code(filter.encodings[0]);
+        if options.is_null() {
+            // SAFETY: it is made of integers and pointers.
+            let none: Self = unsafe { std::mem::zeroed() };
+            return Ok(none);
+        }
+        // SAFETY: this function's own promise.
+        let read = unsafe { versioned::read("options", options)? };
+        let problem = match read {
+            Self { side, .. } if ![0, QGEMM_RHS].contains(&side) => Error::Option { argument: "side", value: side },
+            Self { result_order: value @ 1.., .. } => Error::Option { argument: "result_order", value },
+            Self { other_type: value, .. } if ![0, expected].contains(&value) => {
+                Error::Type { argument: "other_type", value, expected: "0 or desc's input_type" }
+            }
+            Self { group_size: 1.., .. } => Error::Option { argument: "group_size", value: read.group_size as u32 },
+            Self { scales, .. } if !scales.is_null() => Error::Given { argument: "scales" },
+            Self { zero_points, .. } if !zero_points.is_null() => Error::Given { argument: "zero_points" },
+            _ => return Ok(read),
+        };
+        Err(problem).within("options")
+    }
+}
+
+/// # Safety
+/// `options` is null or has as many bytes as it says.
+unsafe fn run_options(options: *const GemmOptions) -> Result<GemmOptions, Failure> {
+    // SAFETY: this function's own promise.
+    match unsafe { GemmOptions::read(options)? } {
+        (options, None) => Ok(options),
+        (_, Some(_)) => Err(Error::Given { argument: "bit_depth" }).within("options"),
+    }
+}
+
+/// The convolution, and its matrices as a call knows them.
+///
+/// # Safety
+/// As for `qgemm_conv_run`.
+unsafe fn read<'a>(
+    plan: &'a Plan,
+    image: *const RawOperand,
+    weights: *const RawOperand,
+    result: *const RawResult,
+) -> Result<(Call<'a>, Conv<'a>), Failure> {
+    let filter = plan.filter();
+    // Plans have as many pixels as can be counted.
+    let pixels = plan.images().pixels().ok_or(Error::Internal)?;
+    // SAFETY: this function's own promise, for all that follows.
+    unsafe {
+        let image = versioned::read("image", image)?
+            .completed((pixels, "batch * height * width"), (filter.channels[0], "input_channels"), filter.encodings[0])
+            .within("image")?;
+        if !image.packed.is_null() {
+            return Err(Error::Given { argument: "packed" }).within("image");
+        }
+        check_row_major(image.order).within("image")?;
+        let lhs = image.factor(Side::Lhs).within("image")?;
+        if image.offset.axis != QGEMM_UNIFORM {
+            return Err(Error::Option { argument: "offset.axis", value: image.offset.axis }).within("image");
+        }
+        let view = image.view(Side::Lhs).within("image")?;
+        let rhs: Factor = weights_of(filter, weights)?.factor(Side::Rhs).within("weights")?;
+        if rhs.segment().is_some() {
+            return Err(Error::ScaledTwice { other: "it cannot be convolved" }.into());
+        }
+        let mut result = versioned::read("result", result)?;
+        check_row_major(result.order).within("result")?;
+        let what = "batch times the height and the width of the result";
+        complete("rows", &mut result.rows, what, plan.positions()).within("result")?;
+        complete("cols", &mut result.cols, "output_channels", filter.channels[1]).within("result")?;
+        let (rows, cols) = result.shape().within("result")?;
+        let frame = Frame { rows, cols, major: Major::Row };
+        let conv = Conv::new(plan, view, (image.offset.value, lhs.promised()), rhs).within("image")?;
+        Ok((Call { lhs, rhs, names: ["image", "weights"], result, frame }, conv))
+    }
+}
+
+fn check_row_major(order: u32) -> Result<(), Error> {
+    match major("order", order)? {
+        Major::Row => Ok(()),
+        Major::Col => Err(Error::Option { argument: "order", value: order }),
+    }
+}

@@ -1,0 +1,141 @@
+//! Convolution: a product whose LHS has a line for each position of the filter, the patch of an image that lies under it.
+//!
+//! No patch is ever copied but into the order in which a kernel reads it, and where the filter has one tap and takes every
+//! pixel, not even that: the images are the LHS. Beside an image its zero point lies, so that the sums of weights,
+//! times the zero point, are the same for all positions.
+
+use crate::context::Context;
+use crate::error::Error;
+use crate::gemm::{gemm_in, workspace_len};
+use crate::matrix::{Offset, Operand};
+use crate::output::Finish;
+use crate::range::ElementRange;
+use crate::scratch::Scratch;
+use crate::source::Factor;
+
+mod axis;
+mod depthwise;
+mod filter;
+mod patches;
+mod plan;
+mod saved;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use axis::{Axis, Reach};
+use depthwise::Depthwise;
+pub(crate) use filter::Filter;
+pub(crate) use patches::{Patches, Place};
+pub(crate) use plan::{Images, Plan};
+pub(crate) use saved::LEN as SAVED_LEN;
+
+/// One convolution.
+pub(crate) struct Conv<'a> {
+    plan: &'a Plan,
+    /// Pixels × channels.
+    image: Operand<'a>,
+    offset: i32,
+    /// What no element of an image is outside of, nor what lies beside it.
+    range: ElementRange,
+    weights: Factor<'a>,
+}
+
+impl<'a> Conv<'a> {
+    /// Of images as pixels × channels, to whose elements `offset` is added and that are all in `range`, with weights of which
+    /// each line has, tap by tap, the channels of a group.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] if there is padding, but no element that `offset` makes 0.
+    ///
+    /// # Panics
+    /// If the shapes are not those of the plan.
+    pub(crate) fn new(
+        plan: &'a Plan,
+        image: Operand<'a>,
+        (offset, mut range): (i32, ElementRange),
+        weights: Factor<'a>,
+    ) -> Result<Self, Error> {
+        let [channels, results] = plan.filter().channels;
+        assert_eq!(
+            (Some(image.lines), image.depth),
+            (plan.images().pixels(), channels),
+            "the images have another shape"
+        );
+        assert_eq!((weights.lines(), Some(weights.depth())), (results, plan.filter().depth()), "other weights");
+        if plan.is_padded() {
+            let (zero, all) = (offset.wrapping_neg(), ElementRange::all(image.encoding));
+            if !(all.least..=all.greatest).contains(&zero) {
+                let expected = "minus a number of the image's type, which is what lies beside it";
+                return Err(Error::Parameter { argument: "offset.value", value: offset.into(), expected });
+            }
+            range = ElementRange { least: range.least.min(zero), greatest: range.greatest.max(zero) };
+        }
+        Ok(Self { plan, image, offset, range, weights })
+    }
+
+    /// Computes all results: their rows are positions of the filter, image by image, and their columns channels.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], [`Error::Workspace`], and then nothing was written.
+    pub(crate) fn run(
+        &self,
+        context: &Context,
+        finish: &Finish,
+        mut workspace: Option<&mut [u8]>,
+    ) -> Result<(), Error> {
+        if let Some(depthwise) = self.depthwise() {
+            let threads = depthwise.threads(context);
+            let len = depthwise.scratch_len(threads);
+            let mut scratch = match workspace {
+                Some(workspace) => Scratch::callers(workspace, len)?,
+                None => context.scratch(len)?,
+            };
+            depthwise.run(context, threads, finish, scratch.as_mut_slice());
+            return Ok(());
+        }
+        (0..self.plan.filter().groups).try_for_each(|group| {
+            let workspace = workspace.as_deref_mut();
+            gemm_in(context, &self.lhs(group), &self.rhs(group), finish, workspace)
+        })
+    }
+
+    /// How many bytes of the caller's that may take.
+    pub(crate) fn workspace_len(&self, context: &Context) -> Result<usize, Error> {
+        let lens =
+            (0..self.plan.filter().groups).map(|group| workspace_len(context, &self.lhs(group), &self.rhs(group)));
+        // Whether threads are worth it is decided anew by each call.
+        let len = |depthwise: Depthwise| Scratch::callers_len(depthwise.scratch_len(context.threads()));
+        let depthwise = self.depthwise().map_or(0, len);
+        lens.fold(Ok(depthwise), |a, b| Ok(a?.max(b?)))
+    }
+
+    fn depthwise(&self) -> Option<Depthwise<'a>> {
+        Depthwise::new(self.plan, self.image, self.offset, self.weights)
+    }
+
+    /// What the magnitude of a sum cannot exceed.
+    pub(crate) fn bound(&self) -> u128 {
+        self.lhs(0).bound(&self.weights)
+    }
+
+    /// The left side of a group's product.
+    pub(crate) fn lhs(&self, group: usize) -> Factor<'a> {
+        let [channels, _] = self.plan.filter().channels_of_group();
+        let pixels = self.image.part(0..self.image.lines, group * channels..(group + 1) * channels);
+        let offset = Offset::Uniform(self.offset);
+        let lhs = match self.plan.filter().is_pointwise() {
+            true => Factor::new(pixels, offset),
+            false => {
+                let absent = self.offset.wrapping_neg() as u8;
+                Factor::patches(Patches { plan: self.plan, pixels, absent }, offset)
+            }
+        };
+        lhs.within(self.range.least, self.range.greatest)
+    }
+
+    /// The right side of a group's product.
+    fn rhs(&self, group: usize) -> Factor<'a> {
+        let [_, results] = self.plan.filter().channels_of_group();
+        self.weights.part(group * results..(group + 1) * results)
+    }
+}

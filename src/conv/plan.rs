@@ -1,0 +1,80 @@
+//! Where a filter lies on images of one size.
+
+use super::{Filter, Reach};
+use crate::error::Error;
+
+/// A filter on images of one size. It knows pixels by their numbers, not by their addresses.
+pub(crate) struct Plan {
+    filter: Filter,
+    images: Images,
+    /// Vertical and horizontal: together they say where each tap of each position lies, so that no table needs an entry for each.
+    reaches: [Vec<Reach>; 2],
+}
+
+/// How many images, and how large.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Images {
+    pub count: usize,
+    /// Height and width, in pixels.
+    pub size: [usize; 2],
+}
+
+impl Images {
+    /// All pixels. None if they cannot be counted.
+    pub(crate) fn pixels(&self) -> Option<usize> {
+        self.count.checked_mul(self.size[0])?.checked_mul(self.size[1])
+    }
+}
+
+impl Plan {
+    /// # Errors
+    /// [`Error::TooLarge`], [`Error::OutOfMemory`].
+    pub(crate) fn new(filter: Filter, images: Images) -> Result<Self, Error> {
+        let [height, width] = images.size;
+        let mut plan = Self { filter, images, reaches: [Vec::new(), Vec::new()] };
+        // All that is counted later.
+        let positions = |axis: usize| filter.axes[axis].positions(images.size[axis]).unwrap_or(usize::MAX);
+        let results = Images { count: images.count, size: [positions(0), positions(1)] };
+        let is_countable = filter.depth().is_some()
+            && images.pixels().is_some_and(|pixels| pixels <= isize::MAX as usize)
+            && results.pixels().is_some_and(|positions| positions <= isize::MAX as usize);
+        if !is_countable {
+            return Err(Error::TooLarge { argument: "images" });
+        }
+        plan.reaches = [filter.axes[0].reaches(height)?, filter.axes[1].reaches(width)?];
+        Ok(plan)
+    }
+
+    pub(crate) fn filter(&self) -> &Filter {
+        &self.filter
+    }
+
+    pub(crate) fn images(&self) -> &Images {
+        &self.images
+    }
+
+    /// The images that the convolution gives.
+    pub(crate) fn results(&self) -> Images {
+        Images { count: self.images.count, size: [self.reaches[0].len(), self.reaches[1].len()] }
+    }
+
+    /// How many positions the filter has on all images.
+    pub(crate) fn positions(&self) -> usize {
+        let Images { count, size: [height, width] } = self.results();
+        count * height * width
+    }
+
+    /// Where the filter lies at each of its positions, vertically and horizontally.
+    pub(crate) fn reaches(&self) -> [&[Reach]; 2] {
+        [&self.reaches[0], &self.reaches[1]]
+    }
+
+    /// Whether any tap lies beside an image.
+    pub(crate) fn is_padded(&self) -> bool {
+        let is_padded = |axis: usize| {
+            let taps = self.filter.axes[axis].taps;
+            self.reaches[axis].iter().any(|reach| reach.is_padded(taps))
+        };
+        self.positions() > 0 && (is_padded(0) || is_padded(1))
+    }
+}
