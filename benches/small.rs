@@ -70,9 +70,9 @@ fn small(c: &mut Criterion) {
                     let to = if to == QGEMM_TYPE_S32 { "s32" } else { type_name(to) };
                     let name = format!("{} x {} to {to}", type_name(lhs_type), type_name(rhs_type));
                     let seconds = fastest(&mut group, BenchmarkId::new(name, way), || {
+                        let (stages, count) = (stages.as_ptr(), stages.len());
                         // SAFETY: all have the sizes that they say.
-                        let status =
-                            unsafe { qgemm_gemm(null(), &lhs, rhs, &result, stages.as_ptr(), stages.len(), null()) };
+                        let status = unsafe { qgemm_gemm(null(), &lhs, rhs, &result, stages, count, null()) };
                         assert_eq!(status, Status::Ok);
                     });
                     if let Some(seconds) = seconds {

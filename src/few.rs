@@ -5,14 +5,13 @@
 use crate::blocks::{Cut, Shape};
 use crate::buffer::Carver;
 use crate::context::Context;
+use crate::desks::Desks;
 use crate::kernel::{FewProduct, Kernel, MAX_WIDTH};
 use crate::matrix::{Offset, Operand, Order};
 use crate::output::{Finish, LineOffsets, Region};
 use crate::reading::Reading;
 use crate::source::Factor;
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 
 /// One product of a few lines, and how it is to be computed.
 pub(crate) struct Few<'a> {
@@ -104,25 +103,20 @@ impl<'a> Few<'a> {
         let (lines, few_sums) = self.prepare(&mut carver);
         let (pitch, size) = (self.pitch(), self.size());
         let product = FewProduct { lines, pitch, size, encoding: self.reading.to, operand: self.many };
-        let desk_len = self.desk_len();
-        let desks = Mutex::new(carver.bytes(desk_len * self.workers()).chunks_exact_mut(desk_len));
-        let next = AtomicUsize::new(0);
-        self.context.threads.run(self.workers(), |_| {
-            let desk = desks.lock().unwrap_or_else(PoisonError::into_inner).next();
-            let mut carver = Carver::new(desk.expect("a desk for each worker"));
-            let (sums, tile) = (carver.ints(self.sums_len()), carver.ints(self.tile_len()));
-            loop {
-                let piece = next.fetch_add(1, Relaxed);
-                if piece >= self.cut.pieces {
-                    break;
-                }
+        let ints = [self.sums_len(), self.tile_len()];
+        self.desks().work(
+            self.context,
+            &mut carver,
+            self.cut.pieces,
+            |carver| ints.map(|len| carver.ints(len)),
+            |[sums, tile], piece| {
                 let lines = self.cut.piece(piece);
                 let sums = &mut sums[..self.lines() * self.kernel.few_lines.pitch(self.many.order, lines.len())];
                 // SAFETY: whoever has a kernel has a CPU that runs it.
                 unsafe { (self.kernel.few_lines.multiply)(&product, lines.clone(), sums) }
                 Stretch { product: self, lines, sums, few_sums }.finish(finish, tile);
-            }
-        });
+            },
+        );
     }
 
     /// The few lines as the kernel reads them, and their sums if they are needed.
@@ -172,22 +166,18 @@ impl<'a> Few<'a> {
     fn few_sums_len(&self) -> usize {
         if self.offsets[1].uniform() == Some(0) { 0 } else { self.few.lines }
     }
-
-    fn workers(&self) -> usize {
-        self.threads.min(self.cut.pieces)
-    }
 }
 
 /// Scratch memory: first the few lines and their sums, then a desk for each worker.
 impl Few<'_> {
     pub(crate) fn scratch_len(&self) -> usize {
         let ints = |len: usize| Carver::cost(len * size_of::<i32>());
-        Carver::cost(self.lines() * self.pitch()) + ints(self.few_sums_len()) + self.desk_len() * self.workers()
+        Carver::cost(self.lines() * self.pitch()) + ints(self.few_sums_len()) + self.desks().scratch_len()
     }
 
-    fn desk_len(&self) -> usize {
+    fn desks(&self) -> Desks {
         let ints = |len: usize| Carver::cost(len * size_of::<i32>());
-        ints(self.sums_len()) + ints(self.tile_len())
+        Desks { workers: self.threads.min(self.cut.pieces), len: ints(self.sums_len()) + ints(self.tile_len()) }
     }
 
     fn sums_len(&self) -> usize {

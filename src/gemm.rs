@@ -3,6 +3,7 @@
 use crate::blocks::{Blocks, Caches, Cut, Shape};
 use crate::buffer::Carver;
 use crate::context::Context;
+use crate::desks::Desks;
 use crate::error::Error;
 use crate::few::Few;
 use crate::kernel::{Kernel, MAX_ROWS, MAX_WIDTH, Tile};
@@ -14,7 +15,6 @@ use crate::segment::{Edge, Segment};
 use crate::small::Small;
 use crate::source::{Factor, Sides, Source, Space};
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 /// Multiplies `lhs` by `rhs` and finishes every sum.
@@ -200,29 +200,25 @@ impl<'a> Product<'a> {
             None if self.is_shared(side) => Some(self.prepare_together(side, &mut carver)),
             ready => ready,
         });
-        let desk_len = self.desk_len();
-        let desks = Mutex::new(carver.bytes(desk_len * self.workers()).chunks_exact_mut(desk_len));
-        let next = AtomicUsize::new(0);
-        self.context.threads.run(self.workers(), |_| {
-            let desk = desks.lock().unwrap_or_else(PoisonError::into_inner).next();
-            let mut carver = Carver::new(desk.expect("a desk for each worker"));
-            let acc = carver.ints(self.acc_len());
-            let widened = carver.bytes(self.widened_len());
-            let mut desk = Desk { acc, widened, cols: Edge::new() };
-            let mut own = self.desk.map(|room| Space::carve(&mut carver, room));
-            loop {
-                let block = next.fetch_add(1, Relaxed);
-                if block >= self.blocks.count() {
-                    break;
-                }
+        self.desks().work(
+            self.context,
+            &mut carver,
+            self.blocks.count(),
+            |carver| {
+                let acc = carver.ints(self.acc_len());
+                let widened = carver.bytes(self.widened_len());
+                let desk = Desk { acc, widened, cols: Edge::new() };
+                (desk, self.desk.map(|room| Space::carve(carver, room)))
+            },
+            |(desk, own), block| {
                 let (rows, cols) = self.blocks.block(block);
                 let cols = self.lines(RHS, cols);
-                let ([lhs, rhs], [own_lhs, own_rhs]) = (&self.sides, &mut own);
+                let ([lhs, rhs], [own_lhs, own_rhs]) = (&self.sides, own);
                 let lhs = whole[LHS].unwrap_or_else(|| lhs.prepare(rows.clone(), own_lhs));
                 let rhs = whole[RHS].unwrap_or_else(|| rhs.prepare(cols.clone(), own_rhs));
-                self.multiply(&lhs, &rhs, rows, cols, finish, &mut desk);
-            }
-        });
+                self.multiply(&lhs, &rhs, rows, cols, finish, desk);
+            },
+        );
     }
 
     /// The cut of a side's lines into blocks.
@@ -239,10 +235,6 @@ impl<'a> Product<'a> {
     /// Whether several blocks need the same lines of this side.
     fn is_shared(&self, side: usize) -> bool {
         self.cut(1 - side).pieces > 1
-    }
-
-    fn workers(&self) -> usize {
-        self.threads.min(self.blocks.count())
     }
 
     /// All of one side, prepared piece by piece, on all threads.
@@ -276,12 +268,14 @@ impl Product<'_> {
             true => Space::len(self.sides[side].room(self.cut(side).len)),
             false => 0,
         });
-        shared[LHS] + shared[RHS] + self.desk_len() * self.workers()
+        shared[LHS] + shared[RHS] + self.desks().scratch_len()
     }
 
-    fn desk_len(&self) -> usize {
+    fn desks(&self) -> Desks {
         let own = self.desk.map(Space::len);
-        own[LHS] + own[RHS] + Carver::cost(self.acc_len() * size_of::<i32>()) + Carver::cost(self.widened_len())
+        let len =
+            own[LHS] + own[RHS] + Carver::cost(self.acc_len() * size_of::<i32>()) + Carver::cost(self.widened_len());
+        Desks { workers: self.threads.min(self.blocks.count()), len }
     }
 
     /// A slice of a panel whose numbers lie in planes is widened here.

@@ -16,6 +16,7 @@ mod buffer;
 mod capi;
 mod context;
 mod conv;
+mod desks;
 mod elements;
 mod error;
 mod few;

@@ -91,9 +91,12 @@ pub unsafe extern "C" fn qgemm_eight_bit_int_gemm_u8(
             shift: Values::Uniform(c_shift),
         });
         let depths = bit_depths(bit_depth)?;
-        // SAFETY: this function's own promise, for each.
-        let (a, b, c) =
-            unsafe { (sizes.a(a, transpose_a, lda)?, sizes.b(b, transpose_b, ldb)?, sizes.c(c, transpose_c, ldc)?) };
+        // SAFETY: this function's own promise.
+        let a = unsafe { sizes.a(a, transpose_a, lda)? };
+        // SAFETY: as above.
+        let b = unsafe { sizes.b(b, transpose_b, ldb)? };
+        // SAFETY: as above.
+        let c = unsafe { sizes.c(c, transpose_c, ldc)? };
         let store = Store::U8(c, Cast::Saturating);
         check_overlap(&store.runs(), &a, &b)?;
         if k == 0 {
@@ -155,9 +158,12 @@ pub unsafe extern "C" fn qgemm_eight_bit_int_gemm_f32(
     guard(|| {
         let sizes = Sizes::new(m, n, k)?;
         let depths = bit_depths(bit_depth)?;
-        // SAFETY: this function's own promise, for each.
-        let (a, b, c) =
-            unsafe { (sizes.a(a, transpose_a, lda)?, sizes.b(b, transpose_b, ldb)?, sizes.c(c, transpose_c, ldc)?) };
+        // SAFETY: this function's own promise.
+        let a = unsafe { sizes.a(a, transpose_a, lda)? };
+        // SAFETY: as above.
+        let b = unsafe { sizes.b(b, transpose_b, ldb)? };
+        // SAFETY: as above.
+        let c = unsafe { sizes.c(c, transpose_c, ldc)? };
         let store = Store::F32(c);
         check_overlap(&store.runs(), &a, &b)?;
         let stage = Stage::Dequantize(Values::Uniform(c_scale));

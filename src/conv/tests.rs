@@ -1,1 +1,274 @@
+//! Convolutions on every kernel against their definition, seven loops.
 
+use super::*;
+use crate::kernel::Kernel;
+use crate::kernel::tests::{ODD_KERNELS, narrow, noise};
+use crate::matrix::{Encoding, Order, Output};
+use crate::output::{Cast, Element, Residual, Rounding, Stage, Store, Values};
+use crate::packed::{Bits, Packed, Packing, Purpose, ResultOrder, Side};
+use proptest::prelude::*;
+use std::sync::LazyLock;
+
+/// All that this CPU runs, with 1 and with 3 threads.
+static CONTEXTS: LazyLock<Vec<Context>> = LazyLock::new(|| {
+    let kernels = Kernel::available().chain(narrow()).chain(ODD_KERNELS);
+    kernels.flat_map(|kernel| [1, 3].map(|threads| Context::new(kernel, threads))).collect()
+});
+
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    filter: Filter,
+    images: Images,
+    /// Bytes between pixels.
+    gap: usize,
+    offset: i32,
+    /// That of the weights, and how it grows from channel to channel.
+    weights_offset: i32,
+    slope: i32,
+    seed: u64,
+    extreme: bool,
+    /// Bits of packed weights, and which context's kernel packs them; 0 for weights that are not packed.
+    bits: usize,
+    packer: usize,
+}
+
+/// An image, an operand of one line for each pixel.
+struct Problem {
+    case: Case,
+    plan: Plan,
+    image: Vec<u8>,
+    weights: Vec<u8>,
+    weights_offsets: Vec<i32>,
+}
+
+impl Problem {
+    fn new(mut case: Case) -> Self {
+        let plan = Plan::new(case.filter, case.images).unwrap();
+        let [channels, results] = case.filter.channels;
+        let depth = case.filter.depth().unwrap();
+        let image = noise(case.seed, case.extreme, case.images.pixels().unwrap() * (channels + case.gap));
+        let mut weights = noise(case.seed ^ 0x5555, case.extreme, results * depth);
+        if case.bits > 0 {
+            crate::packed::tests::confine(&mut weights, Bits::new(case.bits).unwrap(), case.filter.encodings[1]);
+        }
+        if plan.is_padded() {
+            let all = ElementRange::all(case.filter.encodings[0]);
+            case.offset = -case.offset.rem_euclid(256) - all.least;
+        }
+        let weights_offsets = (0..results).map(|o| case.weights_offset + o as i32 * case.slope).collect();
+        Self { case, plan, image, weights, weights_offsets }
+    }
+
+    /// The seven loops.
+    fn sums(&self) -> Vec<i32> {
+        let Filter { axes: [vertical, horizontal], channels: [channels, results], groups, encodings } =
+            self.case.filter;
+        let Images { count, size: [height, width] } = self.case.images;
+        let out = self.plan.results().size;
+        let (of_group, depth) = (channels / groups, self.case.filter.depth().unwrap());
+        let mut sums = Vec::new();
+        for (n, y, x, o) in (0..count).flat_map(|n| {
+            (0..out[0]).flat_map(move |y| (0..out[1]).flat_map(move |x| (0..results).map(move |o| (n, y, x, o))))
+        }) {
+            let mut sum = 0i32;
+            for ky in 0..vertical.taps {
+                for kx in 0..horizontal.taps {
+                    let row = (y * vertical.stride + ky * vertical.dilation).wrapping_sub(vertical.padding[0]);
+                    let col = (x * horizontal.stride + kx * horizontal.dilation).wrapping_sub(horizontal.padding[0]);
+                    if row >= height || col >= width {
+                        continue;
+                    }
+                    let pixel = &self.image[((n * height + row) * width + col) * (channels + self.case.gap)..];
+                    for c in 0..of_group {
+                        let element = encodings[0].decode(pixel[o / (results / groups) * of_group + c]);
+                        let weight = self.weights[o * depth + (ky * horizontal.taps + kx) * of_group + c];
+                        let weight = encodings[1].decode(weight).wrapping_add(self.weights_offsets[o]);
+                        sum = sum.wrapping_add(element.wrapping_add(self.case.offset).wrapping_mul(weight));
+                    }
+                }
+            }
+            sums.push(sum);
+        }
+        sums
+    }
+
+    fn weights(&self) -> Operand<'_> {
+        let depth = self.case.filter.depth().unwrap();
+        let shape = (self.case.filter.channels[1], depth);
+        Operand::new(&self.weights, shape, depth, Order::DepthContiguous, self.case.filter.encodings[1])
+    }
+
+    fn offset(&self) -> Offset<'_> {
+        match self.case.slope {
+            0 => Offset::Uniform(self.case.weights_offset),
+            _ => Offset::PerLine(&self.weights_offsets),
+        }
+    }
+
+    fn packed(&self, kernel: &'static Kernel) -> Option<Packed> {
+        let other = self.case.filter.encodings[0];
+        let purpose = Purpose { side: Side::Rhs, result: ResultOrder::RowMajor, other };
+        let packing = Packing { offset: self.offset(), purpose, bits: Bits::new(self.case.bits)?, segments: None };
+        Some(Packed::new(kernel, &self.weights(), &packing, None).unwrap())
+    }
+
+    /// Convolves in a context, with weights packed by a kernel; in the caller's memory, if there is any.
+    fn convolve(&self, context: &Context, packer: &'static Kernel, finish: &Finish, workspace: bool) {
+        let channels = self.case.filter.channels[0];
+        let shape = (self.case.images.pixels().unwrap(), channels);
+        let stride = channels + self.case.gap;
+        let image = Operand::new(&self.image, shape, stride, Order::DepthContiguous, self.case.filter.encodings[0]);
+        let packed = self.packed(packer);
+        let weights = match &packed {
+            Some(packed) => Factor::packed(packed, self.offset()),
+            None => Factor::new(self.weights(), self.offset()),
+        };
+        let range = ElementRange::of(&image);
+        let conv = Conv::new(&self.plan, image, (self.case.offset, range), weights).unwrap();
+        let mut memory = vec![0; if workspace { conv.workspace_len(context).unwrap() } else { 0 }];
+        conv.run(context, finish, workspace.then_some(&mut memory[..])).unwrap();
+    }
+}
+
+fn axis() -> impl Strategy<Value = Axis> {
+    let padding = [prop_oneof![2 => 0usize..3, 1 => 0usize..9], prop_oneof![2 => 0usize..3, 1 => 0usize..9]];
+    let steps = (prop_oneof![Just(1usize), 1usize..4], prop_oneof![3 => Just(1usize), 1 => 2usize..4]);
+    (1usize..5, steps, padding, any::<bool>()).prop_map(|(taps, (stride, dilation), padding, is_padded)| Axis {
+        taps,
+        stride,
+        dilation,
+        padding: if is_padded { padding } else { [0, 0] },
+    })
+}
+
+fn pointwise() -> impl Strategy<Value = Axis> {
+    Just(Axis { taps: 1, stride: 1, dilation: 1, padding: [0, 0] })
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let encoding = || prop_oneof![Just(Encoding::U8), Just(Encoding::S8)];
+    let channels = prop_oneof![
+        4 => (Just(1usize), 0usize..20, 0usize..20),
+        1 => (Just(1usize), 20usize..70, 1usize..70),
+        3 => (2usize..6, 1usize..5, 1usize..20),
+        1 => (2usize..5, 1usize..3, Just(32usize)),
+    ];
+    let axes = prop_oneof![4 => [axis().boxed(), axis().boxed()], 1 => [pointwise().boxed(), pointwise().boxed()]];
+    let filter = (axes, channels, [encoding(), encoding()]).prop_map(|(axes, (groups, input, output), encodings)| {
+        Filter { axes, channels: [groups * input, groups * output], groups, encodings }
+    });
+    let images = (0usize..4, [0usize..10, 0usize..10]).prop_map(|(count, size)| Images { count, size });
+    let offsets = (-300i32..300, -200i32..200, prop_oneof![Just(0i32), -9i32..9]);
+    let packing = (prop_oneof![Just(0usize), 1usize..9, Just(8usize)], 0usize..100);
+    (filter, images, prop_oneof![Just(0usize), 1usize..9], offsets, any::<u64>(), any::<bool>(), packing).prop_map(
+        |(filter, images, gap, (offset, weights_offset, slope), seed, extreme, (bits, packer))| Case {
+            filter,
+            images,
+            gap,
+            offset,
+            weights_offset,
+            slope,
+            seed,
+            extreme,
+            bits,
+            packer,
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_kernel_agrees_with_the_seven_loops(case in case()) {
+        let problem = Problem::new(case);
+        let want = problem.sums();
+        let packers: Vec<_> = Kernel::available().chain(ODD_KERNELS).collect();
+        let shape = (problem.plan.positions(), case.filter.channels[1]);
+        for (i, context) in CONTEXTS.iter().enumerate() {
+            let packer = if case.packer % 3 == 0 { packers[case.packer % packers.len()] } else { context.kernel };
+            let mut got = vec![7; want.len() + 1];
+            let store = Store::I32(Output::new(&mut got, shape, shape.1));
+            problem.convolve(context, packer, &Finish::new(&[], store), i % 2 == 0);
+            prop_assert_eq!(got.pop(), Some(7));
+            prop_assert_eq!(&got, &want, "{} with {} threads, {:?}", context.kernel.name, context.threads(), shape);
+        }
+    }
+
+    #[test]
+    fn stages_know_the_channels_of_all_groups(case in case()) {
+        let problem = Problem::new(case);
+        let (sums, kernel) = (problem.sums(), Kernel::chosen().unwrap());
+        let shape = (problem.plan.positions(), case.filter.channels[1]);
+        let biases: Vec<i32> = (0..shape.1 as i32).map(|o| o * 77 - 300).collect();
+        let residual = noise(case.seed ^ 0x777, false, sums.len());
+        let want: Vec<i16> = (sums.iter().zip(&residual).enumerate())
+            .map(|(i, (sum, r))| sum.wrapping_add(biases[i % shape.1]).wrapping_add(i32::from(*r)) as i16)
+            .collect();
+        let stages = [
+            Stage::Bias(Values::PerCol(&biases)),
+            Stage::Residual {
+                // SAFETY: as many elements as the result has.
+                residual: unsafe { Residual::from_raw(residual.as_ptr(), Element::U8, shape, (shape.1, 1)) }.unwrap(),
+                zero_point: 0,
+                multiplier: 1 << 30,
+                exponent: 1,
+                rounding: Rounding::Once,
+            },
+        ];
+        for threads in [1, 2] {
+            let mut got = vec![7; want.len()];
+            let store = Store::I16(Output::new(&mut got, shape, shape.1), Cast::Truncating);
+            problem.convolve(&Context::new(kernel, threads), kernel, &Finish::new(&stages, store), false);
+            prop_assert_eq!(&got, &want);
+        }
+    }
+}
+
+/// A layer that is large enough to be cut into blocks, and shared among threads.
+#[test]
+fn every_kernel_agrees_on_a_layer_of_many_blocks() {
+    let axis = Axis { taps: 3, stride: 1, dilation: 1, padding: [1, 1] };
+    let filter = Filter { axes: [axis, axis], channels: [64, 96], groups: 2, encodings: [Encoding::S8, Encoding::U8] };
+    let problem = Problem::new(Case {
+        filter,
+        images: Images { count: 2, size: [20, 21] },
+        gap: 0,
+        offset: 5,
+        weights_offset: -100,
+        slope: 1,
+        seed: 99,
+        extreme: false,
+        bits: 8,
+        packer: 1,
+    });
+    let want = problem.sums();
+    let shape = (problem.plan.positions(), 96);
+    for context in CONTEXTS.iter().filter(|context| context.kernel.name != "scalar") {
+        let mut got = vec![7; want.len()];
+        let store = Store::I32(Output::new(&mut got, shape, 96));
+        problem.convolve(context, context.kernel, &Finish::new(&[], store), false);
+        assert!(got == want, "{} with {} threads", context.kernel.name, context.threads());
+    }
+}
+
+#[test]
+fn beside_padding_the_zero_point_has_to_be_an_element() {
+    let axis = |padding| Axis { taps: 3, stride: 2, dilation: 1, padding };
+    let plan = |padding| {
+        let encodings = [Encoding::S8, Encoding::U8];
+        let filter = Filter { axes: [axis([0, 0]), axis(padding)], channels: [1, 1], groups: 1, encodings };
+        Plan::new(filter, Images { count: 1, size: [4, 4] }).unwrap()
+    };
+    let (image, weights) = ([0; 16], [0; 9]);
+    let is_taken = |padding, offset| {
+        let image = Operand::new(&image, (16, 1), 1, Order::DepthContiguous, Encoding::S8);
+        let weights = Operand::new(&weights, (1, 9), 9, Order::DepthContiguous, Encoding::U8);
+        let weights = Factor::new(weights, Offset::Uniform(0));
+        Conv::new(&plan(padding), image, (offset, ElementRange::all(Encoding::S8)), weights).is_ok()
+    };
+    assert!(is_taken([1, 0], 128) && is_taken([1, 0], -127));
+    assert!(!is_taken([1, 0], 129) && !is_taken([1, 0], -128) && !is_taken([0, 1], i32::MIN));
+    // No tap lies there; then any offset will do, as in products.
+    assert!(!is_taken([0, 1], 1000) && is_taken([0, 0], 1000));
+}

@@ -72,15 +72,43 @@ macro_rules! narrow_tile {
             for s in 0..stretches {
                 let stretch = s * len..((s + 1) * len).min(rhs.len());
                 let span = usize::from(tile.spans.of(s));
-                // Windows of a single group are slower than halves, and nothing of a line lies beyond its end.
-                let fast = if span < 2 { stretch.start } else { stretch.end.min(whole) };
-                add_windows::<ROWS, VECTORS, SIGNED>(&mut sums, &lhs, &rhs[stretch.start..fast], stretch.start, span, 1);
+                // Nothing of a line lies beyond its end.
+                let fast = if span == 0 { stretch.start } else { stretch.end.min(whole) };
+                let groups = &rhs[stretch.start..fast];
+                if span == 1 {
+                    add_singles::<ROWS, VECTORS, SIGNED>(&mut sums, &lhs, groups, stretch.start);
+                } else {
+                    add_windows::<ROWS, VECTORS, SIGNED>(&mut sums, &lhs, groups, stretch.start, span, 1);
+                }
                 if fast < stretch.end {
                     add_halves::<ROWS, VECTORS, SIGNED>(tile, fast..stretch.end, fresh, acc);
                     fresh = false;
                 }
             }
             add_sums(&sums, fresh, acc);
+        }
+
+        /// Adds groups of which each is a window: their sums of 16 bits go to those of 32 at once, which so have the registers.
+        #[inline]
+        $(#[target_feature(enable = $feature)])*
+        fn add_singles<const ROWS: usize, const VECTORS: usize, const SIGNED: bool>(
+            sums: &mut [[Vector; VECTORS]; ROWS],
+            lhs: &[&[[u8; 4]]; ROWS],
+            rhs: Groups,
+            from: usize,
+        ) {
+            let mut c = *sums;
+            for (g, b) in (from..).zip(rhs) {
+                let b: [Vector; VECTORS] = std::array::from_fn(|v| load(&b[v]));
+                for (c, a) in c.iter_mut().zip(lhs) {
+                    // SAFETY: the lines have as many groups as the panel.
+                    let a = spread(unsafe { *a.get_unchecked(g) });
+                    for (c, &b) in c.iter_mut().zip(&b) {
+                        *c = widen(*c, products::<SIGNED>(a, b), 1);
+                    }
+                }
+            }
+            *sums = c;
         }
 
         /// Adds groups exactly, whatever their numbers are.

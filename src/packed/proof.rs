@@ -12,9 +12,9 @@ use crate::range::ElementRange;
 use crate::reading::Reading;
 use crate::span;
 
-/// What a stretch with a span of 0 or 1, 2, 4, 8 or 16 groups costs a narrow kernel, as measured with AVX2: percent of what
-/// it costs the exact one.
-const COSTS: [usize; 5] = [135, 76, 67, 61, 58];
+/// What a stretch with a span of 0, 1, 2, 4, 8 or 16 groups costs a narrow kernel, as measured with AVX2: percent of what
+/// it costs the exact one. With NEON spans of 1 are of no use.
+const COSTS: [usize; 6] = [135, if cfg!(target_arch = "x86_64") { 82 } else { 135 }, 76, 67, 61, 58];
 
 /// A narrow kernel is chosen if all stretches together cost it no more than so many percent.
 const WORTH: usize = 95;
@@ -48,7 +48,7 @@ pub(super) fn spans(
         narrow.pack_panels(operand, reading, lines, room.as_mut_slice(), &mut []);
         span::prove(narrow, room.as_slice(), reading.to, operand.depth, lhs, spans);
     }
-    let cost: usize = spans.iter().map(|span| COSTS[span.max(&1).ilog2() as usize]).sum();
+    let cost: usize = spans.iter().map(|span| COSTS[span.checked_ilog2().map_or(0, |log| log as usize + 1)]).sum();
     Ok((cost <= WORTH * len).then_some(spans))
 }
 

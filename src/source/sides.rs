@@ -21,8 +21,8 @@ pub(crate) struct Sides<'a> {
     pub span: u8,
 }
 
-/// Shorter spans are not worth a narrow kernel.
-const LEAST_SPAN: u8 = 2;
+/// Shorter spans are not worth a narrow kernel: with NEON the exact one does as well.
+const LEAST_SPAN: u8 = if cfg!(target_arch = "x86_64") { 1 } else { 2 };
 
 impl<'a> Sides<'a> {
     /// For `kernel`, or its narrow one if the numbers are small, as they are known to be in weights that are packed for that,

@@ -251,9 +251,9 @@ fuzz_target!(|bytes: &[u8]| -> Corpus {
     let (status, shared) = call.run(&call.target, TWO_THREADS.0, &options);
     assert_eq!((status, shared.0), (Status::Ok, alone.0.clone()), "two threads");
     let mut size = 0;
+    let (lhs, rhs, result) = (&call.lhs, &call.rhs, &call.result);
     // SAFETY: every pointer points at as much as its descriptor says.
-    let status =
-        unsafe { qgemm_gemm_workspace_size_with(null(), &call.lhs, &call.rhs, &call.result, &options, &mut size) };
+    let status = unsafe { qgemm_gemm_workspace_size_with(null(), lhs, rhs, result, &options, &mut size) };
     assert_eq!(status, Status::Ok);
     let mut workspace = vec![0xa5u8; size];
     let options = GemmOptions { workspace: workspace.as_mut_ptr().cast(), workspace_size: size, ..options };

@@ -34,8 +34,8 @@ impl Runtime {
     fn load() -> Option<Self> {
         let path = std::env::var_os("QB_ORT")?;
         // SAFETY: onnxruntime's initializers have no demands.
-        let library =
-            unsafe { libloading::Library::new(path) }.inspect_err(|error| eprintln!("# onnxruntime: {error}")).ok()?;
+        let library = unsafe { libloading::Library::new(path) };
+        let library = library.inspect_err(|error| eprintln!("# onnxruntime: {error}")).ok()?;
         let library = Box::leak(Box::new(library));
         type GetApiBase = unsafe extern "system" fn() -> *const OrtApiBase;
         // SAFETY: this is the function's type in onnxruntime_c_api.h.
@@ -73,10 +73,10 @@ impl Runtime {
         self.checked(unsafe { (self.api.SetIntraOpNumThreads)(options, threads as i32) })?;
         // SAFETY: the options were just created.
         self.checked(unsafe { (self.api.SetSessionGraphOptimizationLevel)(options, level) })?;
-        let bytes: *const c_void = model.as_ptr().cast();
+        let (bytes, len): (*const c_void, _) = (model.as_ptr().cast(), model.len());
+        let create = self.api.CreateSessionFromArray;
         // SAFETY: the model is as long as is said, and copied.
-        let status =
-            unsafe { (self.api.CreateSessionFromArray)(self.environment, bytes, model.len(), options, &mut session) };
+        let status = unsafe { create(self.environment, bytes, len, options, &mut session) };
         self.checked(status)?;
         Ok(session)
     }

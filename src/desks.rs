@@ -1,0 +1,44 @@
+//! Where workers work: each at a desk of its own, in a share of a call's scratch memory, until no piece is left.
+
+use crate::buffer::Carver;
+use crate::context::Context;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+/// So many desks, with so many bytes each.
+#[derive(Clone, Copy)]
+pub(crate) struct Desks {
+    pub workers: usize,
+    pub len: usize,
+}
+
+impl Desks {
+    /// How many bytes they take together.
+    pub(crate) fn scratch_len(self) -> usize {
+        self.workers * self.len
+    }
+
+    /// Does all pieces, each once: whoever has laid out a desk claims the next.
+    pub(crate) fn work<'s, D>(
+        self,
+        context: &Context,
+        carver: &mut Carver<'s>,
+        pieces: usize,
+        lay_out: impl Fn(&mut Carver<'s>) -> D + Sync,
+        work: impl Fn(&mut D, usize) + Sync,
+    ) {
+        let memory = Mutex::new(carver.bytes(self.scratch_len()).chunks_exact_mut(self.len));
+        let next = AtomicUsize::new(0);
+        context.threads.run(self.workers, |_| {
+            let memory = memory.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let mut desk = lay_out(&mut Carver::new(memory.expect("a desk for each worker")));
+            loop {
+                let piece = next.fetch_add(1, Relaxed);
+                if piece >= pieces {
+                    break;
+                }
+                work(&mut desk, piece);
+            }
+        });
+    }
+}
