@@ -159,6 +159,48 @@ fn narrow_products() {
     }
 }
 
+/// Floats that become bytes, row by row and all together, and bytes that are looked up.
+fn tensors() {
+    let floats: Vec<f32> = BYTES.iter().map(|&byte| byte.into()).collect();
+    let mut bytes = vec![0u8; floats.len()];
+    let (mut scales, mut offsets) = (vec![0.0; 1000], vec![0; 1000]);
+    let to = bytes.as_mut_ptr().cast();
+    for (order, side) in [(QGEMM_ROW_MAJOR, QGEMM_LHS), (QGEMM_ROW_MAJOR, QGEMM_RHS)] {
+        let (struct_size, data) = (size_of::<RawFloats>(), floats.as_ptr());
+        let floats = RawFloats { struct_size, data, rows: 600, cols: 1000, stride: 0, order, side };
+        let lines = RawLineQuantization {
+            struct_size: size_of::<RawLineQuantization>(),
+            r#type: QGEMM_TYPE_U8,
+            scheme: QGEMM_SCHEME_AFFINE,
+            rounding: QGEMM_QUANTIZE_MULTIPLY,
+            reserved: 0,
+            least: 0,
+            greatest: 0,
+            scales: scales.as_mut_ptr(),
+            offsets: offsets.as_mut_ptr(),
+        };
+        check("quantizing lines", || {
+            // SAFETY: there are as many floats, bytes, scales and offsets.
+            assert_eq!(unsafe { qgemm_quantize_lines_f32(null(), &floats, &lines, to) }, Status::Ok);
+        });
+    }
+    let channels = RawChannels { outer: 600, channels: 1000, inner: 1 };
+    let (scales, zero_points) = (scales.as_mut_ptr(), offsets.as_mut_ptr());
+    check("choosing quantizations", || {
+        let (scheme, r#type) = (QGEMM_SCHEME_SYMMETRIC, QGEMM_TYPE_S16);
+        // SAFETY: there are as many floats, scales and zero points.
+        let status = unsafe {
+            qgemm_choose_quantization_of(null(), floats.as_ptr(), &channels, scheme, r#type, 0, 0, scales, zero_points)
+        };
+        assert_eq!(status, Status::Ok);
+    });
+    check("looking up", || {
+        // SAFETY: there are as many bytes, and more than a table has.
+        let status = unsafe { qgemm_table_apply(null(), BYTES.as_ptr(), to, to, bytes.len() as i64) };
+        assert_eq!(status, Status::Ok);
+    });
+}
+
 fn contexts() {
     let mut sums = vec![0; 75_000];
     for kernel in Kernel::available() {
@@ -233,6 +275,7 @@ unsafe extern "C-unwind" fn parallel_for(_user: *mut c_void, _tasks: usize, task
 fn main() {
     c_calls();
     narrow_products();
+    tensors();
     contexts();
     println!("products allocate nothing");
 }

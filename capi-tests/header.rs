@@ -6,17 +6,21 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// The files of src/capi/, in the order in which the header has them.
-const NOUNS: [&str; 15] = [
+const NOUNS: [&str; 19] = [
     "version",
     "verbose",
     "status",
     "matrix",
     "stage",
+    "function",
     "pipeline",
     "bit_depth",
     "gemm",
     "quantize",
+    "tensor",
+    "table",
     "packed",
+    "lines",
     "conv",
     "context",
     "shared",

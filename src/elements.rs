@@ -5,6 +5,7 @@
 
 use crate::context::Context;
 use crate::kernel::Loop;
+use crate::matrix::Runs;
 use std::marker::PhantomData;
 use std::ops::Range;
 
@@ -39,6 +40,11 @@ impl<T: Copy> Elements<'_, T> {
         self.len
     }
 
+    /// Where their bytes lie.
+    pub(crate) fn runs(&self) -> Runs {
+        Runs::new(self.data.addr(), 1, self.len * size_of::<T>(), 0)
+    }
+
     /// Some of them.
     #[inline(always)]
     pub(crate) fn part(&self, range: Range<usize>) -> Self {
@@ -59,6 +65,47 @@ impl<T: Copy> Elements<'_, T> {
     pub(crate) fn get(&self, i: usize) -> T {
         self.chunk::<1>(i)[0]
     }
+
+    /// Makes words of elements, from index `i` on.
+    #[inline(always)]
+    pub(crate) fn read<W>(&self, i: usize, words: &mut [W], of: impl Fn(T) -> W) {
+        let (chunks, rest) = words.as_chunks_mut::<STEP>();
+        for (step, words) in chunks.iter_mut().enumerate() {
+            let chunk = self.chunk::<STEP>(i + step * STEP);
+            words.iter_mut().zip(chunk).for_each(|(word, x)| *word = of(x));
+        }
+        let i = i + chunks.len() * STEP;
+        rest.iter_mut().enumerate().for_each(|(step, word)| *word = of(self.get(i + step)));
+    }
+}
+
+/// Runs of contiguous elements to read, `stride` elements from the start of one to the next.
+#[derive(Clone, Copy)]
+pub(crate) struct Strided<'a, T> {
+    data: *const T,
+    runs: usize,
+    len: usize,
+    stride: usize,
+    lifetime: PhantomData<&'a [T]>,
+}
+
+// SAFETY: they are only read, and what `from_raw` was promised holds for all threads.
+unsafe impl<T: Sync> Sync for Strided<'_, T> {}
+
+impl<'a, T: Copy> Strided<'a, T> {
+    /// # Safety
+    /// The `len` elements of each run can be read for `'a`, and nobody writes to them.
+    pub(crate) unsafe fn from_raw(data: *const T, (runs, len): (usize, usize), stride: usize) -> Self {
+        Self { data, runs, len, stride, lifetime: PhantomData }
+    }
+
+    /// The elements of a run.
+    #[inline(always)]
+    pub(crate) fn run(&self, index: usize) -> Elements<'a, T> {
+        assert!(index < self.runs);
+        // SAFETY: what this was made of was promised the same.
+        unsafe { Elements::from_raw(self.data.wrapping_add(index * self.stride), self.len) }
+    }
 }
 
 /// Contiguous elements to write.
@@ -73,13 +120,33 @@ unsafe impl<T: Send> Sync for ElementsMut<'_, T> {}
 
 impl<T: Copy> ElementsMut<'_, T> {
     /// # Safety
-    /// `len` elements can be written for `'a`, and nobody else uses them.
+    /// `len` elements can be written for `'a`, and read if anybody asks for them, and nobody else uses them.
     pub(crate) unsafe fn from_raw(data: *mut T, len: usize) -> Self {
         Self { data, len, lifetime: PhantomData }
     }
 
     pub(crate) fn len(&self) -> usize {
         self.len
+    }
+
+    /// Where their bytes lie.
+    pub(crate) fn runs(&self) -> Runs {
+        Runs::new(self.data.addr(), 1, self.len * size_of::<T>(), 0)
+    }
+
+    /// Some of them.
+    #[inline(always)]
+    pub(crate) fn part(&self, range: Range<usize>) -> Self {
+        assert!(range.start <= range.end && range.end <= self.len);
+        Self { data: self.data.wrapping_add(range.start), len: range.len(), ..*self }
+    }
+
+    /// The element of index `i`.
+    #[inline(always)]
+    pub(crate) fn get(&self, i: usize) -> T {
+        assert!(i < self.len);
+        // SAFETY: within the elements, which `from_raw` was promised can be read as well.
+        unsafe { self.data.add(i).read_unaligned() }
     }
 
     /// Writes `N` elements, from index `i` on.
@@ -92,7 +159,30 @@ impl<T: Copy> ElementsMut<'_, T> {
         // SAFETY: within the elements, which can be written; and this function's own promise.
         unsafe { self.data.add(i).cast::<[T; N]>().write_unaligned(chunk) }
     }
+
+    /// Makes elements of words, from index `i` on.
+    ///
+    /// # Safety
+    /// No other thread uses them meanwhile.
+    #[inline(always)]
+    pub(crate) unsafe fn write<W: Copy>(&self, i: usize, words: &[W], of: impl Fn(W) -> T) {
+        let (chunks, rest) = words.as_chunks::<STEP>();
+        for (step, words) in chunks.iter().enumerate() {
+            let mut chunk = [of(words[0]); STEP];
+            chunk.iter_mut().zip(words).for_each(|(x, word)| *x = of(*word));
+            // SAFETY: this function's own promise.
+            unsafe { self.set(i + step * STEP, chunk) }
+        }
+        let i = i + chunks.len() * STEP;
+        for (step, word) in rest.iter().enumerate() {
+            // SAFETY: this function's own promise.
+            unsafe { self.set(i + step, [of(*word)]) }
+        }
+    }
 }
+
+/// Elements that are copied together.
+const STEP: usize = 32;
 
 /// Elements that are mapped together: enough for the vectors of any kernel, and few enough to stay in registers.
 pub(crate) const CHUNK: usize = 64;

@@ -17,9 +17,15 @@ pub(crate) use functions::{logistic, tanh};
 /// | -2³¹ | -2³¹ | 2³¹ - 1 | 2³¹, saturated |
 #[inline(always)]
 pub(crate) fn saturating_rounding_doubling_high_mul(a: i32, b: i32) -> i32 {
-    let rounded = ((i64::from(a) * i64::from(b) + (1 << 30)) >> 31) as i32;
+    let rounded = high_mul_below_one(a, b);
     // Only 2³¹ wraps around, and nothing else gives what it wraps to.
     if rounded == i32::MIN { i32::MAX } else { rounded }
+}
+
+/// As [`saturating_rounding_doubling_high_mul`], of a fraction `b` above -1, with which nothing saturates.
+#[inline(always)]
+pub(crate) fn high_mul_below_one(a: i32, b: i32) -> i32 {
+    ((i64::from(a) * i64::from(b) + (1 << 30)) >> 31) as i32
 }
 
 /// `x / 2^exponent`, rounded to nearest, ties away from zero; `exponent` is 0 to 31.
@@ -86,6 +92,45 @@ pub(crate) fn rounded(x: f32) -> i32 {
     // SAFETY: -2³¹ ≤ `inside` < 2³¹.
     let integer = unsafe { inside.round_ties_even().to_int_unchecked() };
     if number >= END { i32::MAX } else { integer }
+}
+
+/// The integer nearest to `x`, ties to even, where |x| ≤ 2²²; elsewhere any.
+///
+/// | x | result |
+/// | --- | --- |
+/// | 0.5 | 0 |
+/// | -1.5 | -2 |
+/// | 2²² - 0.5 | 2²² |
+#[inline(always)]
+pub(crate) fn rounded_small(x: f32) -> i32 {
+    // From 2²³ to 2²⁴ floats are the integers, in order.
+    const MIDDLE: f32 = (3 << 22) as f32;
+    (x + MIDDLE).to_bits().wrapping_sub(MIDDLE.to_bits()) as i32
+}
+
+/// As [`rounded_small`], ties away from zero.
+///
+/// | x | result |
+/// | --- | --- |
+/// | 0.5 | 1 |
+/// | -1.5 | -2 |
+/// | -2.5 | -3 |
+/// | 0.49999997 | 0 |
+#[inline(always)]
+pub(crate) fn rounded_small_away(x: f32) -> i32 {
+    let nearest = rounded_small(x);
+    // Exact: both are multiples of the last bit of `x`.
+    let rest = x - nearest as f32;
+    let is_tie_toward_0 = (rest == 0.5) & (x > 0.0) | (rest == -0.5) & (x < 0.0);
+    nearest + if is_tie_toward_0 { if x > 0.0 { 1 } else { -1 } } else { 0 }
+}
+
+/// `x` confined to `least..=greatest`; NaN becomes 0, confined.
+#[inline(always)]
+pub(crate) fn confined(x: f32, least: f32, greatest: f32) -> f32 {
+    let number = if x.is_nan() { 0.0 } else { x };
+    let number = if number < least { least } else { number };
+    if number > greatest { greatest } else { number }
 }
 
 /// A constant fraction, as gemmlowp multiplied by one: an integer, and what is left of it as a fraction of 2³¹.
@@ -206,6 +251,17 @@ mod tests {
                     assert_eq!(saturating_shift_left(x, exponent), saturated(wide << exponent), "{case}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn small_floats_round_as_defined() {
+        let end = (1 << 22) as f32;
+        let halves = (-4_000..4_000).map(|x| x as f32 / 2.0);
+        let near = halves.flat_map(|x| [x, x.next_up(), x.next_down()]);
+        for x in near.chain([end, -end, end.next_down(), -end.next_down(), end - 0.5, 0.5 - end, -0.0]) {
+            assert_eq!(rounded_small(x), nearest_even(x), "{x:e}");
+            assert_eq!(f64::from(rounded_small_away(x)), f64::from(x).round(), "{x:e}");
         }
     }
 

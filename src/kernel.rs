@@ -16,7 +16,8 @@ use once_cell::sync::Lazy;
 pub(crate) use few_lines::{FewLines, Product as FewProduct};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use few_lines::{SLICE, even};
-pub(crate) use vectors::{Loop, PairsLoop, Vectors};
+pub(crate) use pairs::PairsLoop;
+pub(crate) use vectors::{Loop, Vectors};
 
 /// Everything the rest of the library knows of an instruction set.
 pub struct Kernel {
@@ -422,6 +423,8 @@ mod avxvnni_few;
 mod dotprod;
 #[cfg(target_arch = "aarch64")]
 mod i8mm;
+#[cfg(target_arch = "x86_64")]
+mod lookup;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 #[cfg(target_arch = "aarch64")]
@@ -430,6 +433,7 @@ mod neon_narrow;
 mod neon_octets;
 #[cfg(target_arch = "aarch64")]
 mod neon_quads;
+mod pairs;
 mod scalar;
 #[cfg(target_arch = "x86_64")]
 mod shuffle_pairs;

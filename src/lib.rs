@@ -40,6 +40,8 @@ mod segment;
 mod small;
 mod source;
 mod span;
+mod table;
+mod tensor;
 mod threads;
 
 pub use bit_depth::{BitDepths, RoundingMode};
@@ -52,5 +54,6 @@ pub use matrix::{Encoding, Offset, Operand, Order, Output};
 pub use output::{
     Cast, Element, Finish, Logistic, QuantizeDown, Residual, Rounding, Scale, Stage, Store, Tanh, Values,
 };
-pub use quantize::{Derivation, Multiplier, Quantization};
+pub use quantize::{Derivation, Multiplier, Quantization, Scheme};
 pub use source::Factor;
+pub use tensor::ToInteger;

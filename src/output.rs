@@ -7,6 +7,7 @@ use crate::matrix::{Offset, Output, Runs};
 use std::ops::Range;
 
 mod compensation;
+mod layer;
 mod logistic;
 mod quantize_down;
 mod rescale;
@@ -21,11 +22,13 @@ pub use quantize_down::QuantizeDown;
 pub(crate) use rescale::Rescale;
 pub use residual::{Element, Residual};
 pub use scale::{Rounding, Scale};
+pub(crate) use scale::{scaled_once, scaled_twice, scaled_twice_up};
 pub use store::{Cast, Store};
 pub use tanh::Tanh;
 pub use values::Values;
 
 use crate::fixed_point::rounded;
+use layer::Layer;
 use store::each;
 use values::Word;
 
@@ -197,12 +200,14 @@ impl Stage<'_> {
 pub struct Finish<'a> {
     stages: &'a [Stage<'a>],
     store: Store<'a>,
+    /// The same, if there is a quicker way to it.
+    layer: Option<Layer<'a>>,
 }
 
 impl<'a> Finish<'a> {
     /// The stages in order, then the store. What the last stage gives has to be what the store takes.
     pub fn new(stages: &'a [Stage<'a>], store: Store<'a>) -> Self {
-        Self { stages, store }
+        Self { stages, layer: Layer::new(stages, &store), store }
     }
 
     /// Where the sums go, if they are the result.
@@ -350,9 +355,16 @@ pub(crate) type FinishFn = unsafe fn(finish: &Finish, region: &Region, acc: &mut
 pub(crate) unsafe fn finish<const W: usize>(finish: &Finish, region: &Region, acc: &mut [i32], room: &mut [i32]) {
     let rows = region.rows.len();
     let acc = &mut acc.as_chunks_mut::<W>().0[..rows];
-    match region.rescale {
-        None => add_offsets(region, acc),
-        Some(rescale) => rescale.apply(region, acc),
+    let mut offsets = (0, 0);
+    match (region.rescale, region.uniform(), &finish.layer) {
+        (Some(rescale), ..) => rescale.apply(region, acc),
+        // The layer adds them.
+        (None, Some(uniform), Some(_)) => offsets = uniform,
+        _ => add_offsets(region, acc),
+    }
+    if let Some(layer) = &finish.layer {
+        // SAFETY: this function's own promise.
+        return unsafe { layer.finish(&finish.store, region, offsets, acc) };
     }
     if let ([Stage::QuantizeDown(stage)], Store::U8(out, Cast::Saturating)) = (finish.stages, &finish.store)
         && let Some(of) = stage.uniform()

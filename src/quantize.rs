@@ -7,7 +7,9 @@
 mod derivation;
 mod multiplier;
 mod quantization;
+mod scheme;
 
 pub use derivation::Derivation;
 pub use multiplier::Multiplier;
 pub use quantization::Quantization;
+pub use scheme::Scheme;

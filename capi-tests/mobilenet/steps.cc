@@ -79,6 +79,7 @@ Convolution::Convolution(const Layer &layer)
 
     image.offset.value = -layer.input.zero_point;
     filter.data = weights.data();
+    // Those of a depthwise filter, tap by tap, are read as they lie.
     if (!layer.is_depthwise()) {
         filter.order = QGEMM_COL_MAJOR;  // all weights of an output channel, then those of the next
         qgemm_packed *made = nullptr;

@@ -114,12 +114,17 @@
 #define QGEMM_BIT_DEPTH_INIT {sizeof(qgemm_bit_depth), 0, 0, 0, 0, 0, 0, 0}
 /** For a qgemm_context_options to begin with: one thread, the calling one. */
 #define QGEMM_CONTEXT_OPTIONS_INIT {sizeof(qgemm_context_options), 1, 0, QGEMM_NULL, QGEMM_NULL}
-/** For a qgemm_conv_desc to begin with: 1 x 1, one pixel at a time, no padding, one group. Channels and types are to be set. */
-#define QGEMM_CONV_DESC_INIT {sizeof(qgemm_conv_desc), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
-/** For a qgemm_conv_images to begin with: no images. */
-#define QGEMM_CONV_IMAGES_INIT {sizeof(qgemm_conv_images), 0, 0, 0}
 /** For a qgemm_pack_options to begin with: for row-major results, into memory of the library's. The side is to be set. */
 #define QGEMM_PACK_OPTIONS_INIT {sizeof(qgemm_pack_options), 0, 0, 0, 0, QGEMM_NULL, 0, 0, QGEMM_NULL, QGEMM_NULL}
+/** For a qgemm_quantization to begin with. The type and the scales are to be set. */
+#define QGEMM_QUANTIZATION_INIT {sizeof(qgemm_quantization), 0, 0, QGEMM_NULL, QGEMM_NULL, 0, 0}
+/** For a qgemm_requantization to begin with. Types and multipliers are to be set. */
+#define QGEMM_REQUANTIZATION_INIT \
+    {sizeof(qgemm_requantization), 0, 0, 0, 0, QGEMM_NULL, QGEMM_NULL, QGEMM_NULL, QGEMM_NULL, QGEMM_NULL, 0, 0}
+/** For a qgemm_floats to begin with: no elements. The side is to be set. */
+#define QGEMM_FLOATS_INIT {sizeof(qgemm_floats), QGEMM_NULL, 0, 0, 0, 0, 0}
+/** For a qgemm_line_quantization to begin with. The type is to be set, and where scales and offsets go. */
+#define QGEMM_LINE_QUANTIZATION_INIT {sizeof(qgemm_line_quantization), 0, 0, 0, 0, 0, 0, QGEMM_NULL, QGEMM_NULL}
 
 /** Element type: 0 to 255. */
 #define QGEMM_TYPE_U8 1
@@ -222,6 +227,45 @@
  */
 #define QGEMM_ROUND_ONCE 2
 
+/** Function: max(x, 0), and where alpha is not 0, alpha * x below 0 (leaky). */
+#define QGEMM_FUNCTION_RELU 1
+
+/** Function: tanh(x). */
+#define QGEMM_FUNCTION_TANH 2
+
+/** Function: 1 / (1 + exp(-x)), the sigmoid. */
+#define QGEMM_FUNCTION_LOGISTIC 3
+
+/** Function: x / 2 * (1 + erf(x / sqrt(2))). */
+#define QGEMM_FUNCTION_GELU_ERF 4
+
+/** Function: x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))). */
+#define QGEMM_FUNCTION_GELU_TANH 5
+
+/** Function: x / (1 + exp(-alpha * x)); alpha is 1 for SiLU. */
+#define QGEMM_FUNCTION_SWISH 6
+
+/** Function: x * min(max(alpha * x + beta, 0), 1); alpha is 1/6 and beta 1/2 in MobileNet. */
+#define QGEMM_FUNCTION_HARDSWISH 7
+
+/** Function: min(max(alpha * x + beta, 0), 1). */
+#define QGEMM_FUNCTION_HARDSIGMOID 8
+
+/** Function: x, and below 0 alpha * (exp(x) - 1). */
+#define QGEMM_FUNCTION_ELU 9
+
+/** Function: exp(x). */
+#define QGEMM_FUNCTION_EXP 10
+
+/** Function: x * tanh(ln(1 + exp(x))). */
+#define QGEMM_FUNCTION_MISH 11
+
+/** Function: alpha * x + beta. */
+#define QGEMM_FUNCTION_LINEAR 12
+
+/** Function: min(max(x, alpha), beta). */
+#define QGEMM_FUNCTION_CLIP 13
+
 /** Rounding to fewer bits: to nearest. */
 #define QGEMM_REQUANTIZE_NEAREST 1
 
@@ -275,6 +319,57 @@
  */
 #define QGEMM_DERIVE_QNNPACK 3
 
+/** Quantizing: x / scale, rounded to float, and then to the nearest integer, ties to even. As ONNX's QuantizeLinear. */
+#define QGEMM_QUANTIZE_DIVIDE 0
+
+/** Quantizing: x * (1 / scale), both rounded to float, and then to the nearest integer, ties to even. */
+#define QGEMM_QUANTIZE_MULTIPLY 1
+
+/** Quantizing: x / scale, rounded to float, and then to the nearest integer, ties away from zero. As TFLite's Quantize. */
+#define QGEMM_QUANTIZE_DIVIDE_AWAY 2
+
+/** Requantizing: in fixed point, by multipliers and exponents, rounded as QGEMM_ROUND_TWICE says. As TFLite's reference. */
+#define QGEMM_REQUANTIZE_TWICE 0
+
+/** Requantizing: in fixed point, by multipliers and exponents, rounded as QGEMM_ROUND_TWICE_UP says. */
+#define QGEMM_REQUANTIZE_TWICE_UP 1
+
+/** Requantizing: in fixed point, by multipliers and exponents, rounded as QGEMM_ROUND_ONCE says. */
+#define QGEMM_REQUANTIZE_ONCE 2
+
+/**
+ * Requantizing: x as a float times a scale, each rounded, and then to the nearest integer, ties to even; then the zero point.
+ * As XNNPACK, FBGEMM and ONNX Runtime.
+ */
+#define QGEMM_REQUANTIZE_F32 3
+
+/**
+ * Requantizing: x as a float times a scale, plus the zero point, each rounded, and then to the nearest integer, ties to even.
+ * As oneDNN.
+ */
+#define QGEMM_REQUANTIZE_F32_ZERO_POINT_FIRST 4
+
+/**
+ * Scheme: the integers stand for all from the least real number to the greatest, widened to include 0, as
+ * qgemm_choose_quantization() has it.
+ */
+#define QGEMM_SCHEME_AFFINE 0
+
+/**
+ * Scheme: the zero point is 0, of unsigned integers the middle, (least + greatest + 1) / 2 rounded down; the scale is the
+ * greatest magnitude of the real numbers divided by (greatest - zero point), in float: max|x| / 127.
+ */
+#define QGEMM_SCHEME_SYMMETRIC 1
+
+/**
+ * Scheme: the scale as with QGEMM_SCHEME_AFFINE; the zero point is least - min / scale in float, rounded to nearest, ties to even.
+ * With type QGEMM_TYPE_U8 and QGEMM_QUANTIZE_DIVIDE that is ONNX's DynamicQuantizeLinear.
+ */
+#define QGEMM_SCHEME_DYNAMIC_LINEAR 2
+
+/** How many entries a table has: entry b is for the element whose byte is b, so that of -1, as of 255, is the last. */
+#define QGEMM_TABLE_SIZE 256
+
 /** Side of a product: the left-hand matrix. */
 #define QGEMM_LHS 1
 
@@ -284,8 +379,8 @@
 /** The caller's memory for packed operands, and files of them that are mapped, must begin at a multiple of this. */
 #define QGEMM_PACKED_ALIGNMENT 64
 
-/** How many bytes a saved plan has. */
-#define QGEMM_CONV_PLAN_SIZE 148
+/** Scheme: scales and offsets are given, and not found. */
+#define QGEMM_SCHEME_GIVEN 3
 
 /** Bit depth setting: both operands with all their 8 bits, exact. */
 #define QGEMM_A8B8 0
@@ -350,7 +445,7 @@ enum qgemm_status
     QGEMM_STATUS_PARAMETER = 18,
     /** A workspace, or other memory of the caller's, is too small. */
     QGEMM_STATUS_WORKSPACE = 19,
-    /** What should be a packed operand, or a plan, is none, or a damaged one. */
+    /** What should be a packed operand is none, or a damaged one. */
     QGEMM_STATUS_PACKED_DAMAGED = 20,
     /** An operand was packed for other kernels, another byte order, or another version of the format. */
     QGEMM_STATUS_PACKED_LAYOUT = 21,
@@ -381,15 +476,6 @@ typedef int32_t qgemm_status;
  * child may make contexts that do more.
  */
 typedef struct qgemm_context qgemm_context;
-
-/**
- * Where a filter lies on images of one size: made by qgemm_conv_plan_create() or qgemm_conv_plan_load(), freed by
- * qgemm_conv_plan_free().
- *
- * It knows neither images nor weights, and never changes: any number of threads may use it at once, for any images of its
- * size, with any weights of its filter.
- */
-typedef struct qgemm_conv_plan qgemm_conv_plan;
 
 /**
  * An operand as the kernels read it, packed once for many products: made by qgemm_pack() or qgemm_packed_load(), named
@@ -777,6 +863,90 @@ typedef struct qgemm_gemm_options {
     const struct qgemm_bit_depth *bit_depth;
 } qgemm_gemm_options;
 
+/**
+ * A tensor as outer * channels * inner contiguous elements: element (o, c, i) is number (o * channels + c) * inner + i.
+ * Whatever axis of a tensor the channels are, outer is the product of the dimensions before it and inner that of those
+ * after it. Parameters for a whole tensor: outer = 1, channels = 1, and inner the number of elements.
+ *
+ * This struct stays as it is.
+ */
+typedef struct qgemm_channels {
+    /** At least 0. */
+    int64_t outer;
+    /** How many scales, zero points and so on there are: at least 1 if there are elements. */
+    int64_t channels;
+    /** At least 0. */
+    int64_t inner;
+} qgemm_channels;
+
+/**
+ * How integers stand for real numbers: (q - zero point) * scale, with those of their channel. Begin with
+ * QGEMM_QUANTIZATION_INIT.
+ */
+typedef struct qgemm_quantization {
+    /** sizeof(qgemm_quantization). */
+    size_t struct_size;
+    /** QGEMM_TYPE_U8, _S8 or _S16; to dequantize also QGEMM_TYPE_S32. */
+    uint32_t type;
+    /** How real numbers are rounded: QGEMM_QUANTIZE_DIVIDE, _MULTIPLY or _DIVIDE_AWAY. Only looked at by qgemm_quantize_f32(). */
+    uint32_t rounding;
+    /** A scale for each channel: finite, and at least FLT_MIN. */
+    const float *scales;
+    /** A zero point for each channel, each among the integers of the type; NULL for 0 everywhere. */
+    const int32_t *zero_points;
+    /** The least integer that may come of quantizing. If it and greatest are 0, all of the type may. -64 or 0 for 7 bits. */
+    int32_t least;
+    /** The greatest: more than least. 63 or 127 for 7 bits. */
+    int32_t greatest;
+} qgemm_quantization;
+
+/** How integers become integers of another scale. Begin with QGEMM_REQUANTIZATION_INIT. */
+typedef struct qgemm_requantization {
+    /** sizeof(qgemm_requantization). */
+    size_t struct_size;
+    /** What is requantized: QGEMM_TYPE_U8, _S8, _S16 or _S32. */
+    uint32_t from_type;
+    /** What it becomes: QGEMM_TYPE_U8, _S8 or _S16. */
+    uint32_t to_type;
+    /** QGEMM_REQUANTIZE_TWICE to QGEMM_REQUANTIZE_F32_ZERO_POINT_FIRST. */
+    uint32_t arithmetic;
+    /** 0. */
+    uint32_t reserved;
+    /** For each channel what is subtracted first, wrapping around at 32 bits; NULL for 0 everywhere. */
+    const int32_t *from_zero_points;
+    /** For each channel what is added last, among the integers of to_type; NULL for 0 everywhere. */
+    const int32_t *to_zero_points;
+    /**
+     * For arithmetic in fixed point: for each channel a multiplier, as of qgemm_quantize_multiplier() and
+     * qgemm_multiplier_from_scales(), which with 1 for its rhs_scale derives the quotient of two scales.
+     */
+    const int32_t *multipliers;
+    /** And an exponent, -31 to 30. */
+    const int32_t *exponents;
+    /**
+     * For arithmetic in floats: for each channel what is multiplied by, the scale of from over that of to; finite and at least
+     * FLT_MIN.
+     */
+    const float *scales;
+    /** As in qgemm_quantization. */
+    int32_t least;
+    /** As in qgemm_quantization. */
+    int32_t greatest;
+} qgemm_requantization;
+
+/** A function that a table is made of: of x, and of whatever user points at. */
+typedef float (*qgemm_real_function)(float x, void *user);
+
+/** Bytes and the real numbers that they stand for: (q - zero_point) * scale. This struct stays as it is. */
+typedef struct qgemm_code {
+    /** QGEMM_TYPE_U8 or QGEMM_TYPE_S8. */
+    uint32_t type;
+    /** Finite, and at least FLT_MIN. */
+    float scale;
+    /** Among the numbers of the type. */
+    int32_t zero_point;
+} qgemm_code;
+
 /** What an operand is to be packed for. Begin with QGEMM_PACK_OPTIONS_INIT, and set at least side. */
 typedef struct qgemm_pack_options {
     /** sizeof(qgemm_pack_options). */
@@ -814,70 +984,51 @@ typedef struct qgemm_pack_options {
     const int32_t *zero_points;
 } qgemm_pack_options;
 
-/**
- * A filter and how it moves over images: all that packed weights depend on. Begin with QGEMM_CONV_DESC_INIT, and set
- * channels, types and what is to be different.
- *
- * The filter lies on filter_height x filter_width pixels, dilation_height and dilation_width pixels apart. It begins pad_top
- * pixels above an image and pad_left to the left of it, moves by stride_height and stride_width, and ends no more than
- * pad_bottom below it and pad_right to the right. A result has, for n pixels of height (and likewise of width),
- *
- *     (n + pad_top + pad_bottom - dilation_height * (filter_height - 1) - 1) / stride_height + 1
- *
- * pixels, rounded down; none, if the filter is longer than the image with its padding. Padding may be wider than the filter:
- * then there are results that only the padding contributes to, which is nothing. With groups, the channels of an image and of
- * the result are cut into so many parts: those of the result's first part are sums over the image's first part, and so on.
- */
-typedef struct qgemm_conv_desc {
-    /** sizeof(qgemm_conv_desc). */
+/** A matrix of floats that is to be one side of a product. Begin with QGEMM_FLOATS_INIT. */
+typedef struct qgemm_floats {
+    /** sizeof(qgemm_floats). */
     size_t struct_size;
-    /** Channels of an image, at least 0. */
-    int64_t input_channels;
-    /** Channels of the result, at least 0. */
-    int64_t output_channels;
-    /** Rows of the filter; 0 for 1. */
-    int64_t filter_height;
-    /** Columns of the filter; 0 for 1. */
-    int64_t filter_width;
-    /** Rows of pixels from one position of the filter to the next; 0 for 1. */
-    int64_t stride_height;
-    /** Columns of pixels from one position of the filter to the next; 0 for 1. */
-    int64_t stride_width;
-    /** Rows of pixels from one row of the filter to the next; 0 for 1. */
-    int64_t dilation_height;
-    /** Columns of pixels from one column of the filter to the next; 0 for 1. */
-    int64_t dilation_width;
-    /** Rows of padding above an image, at least 0. */
-    int64_t pad_top;
-    /** Columns of padding to the left of an image, at least 0. */
-    int64_t pad_left;
-    /** Rows of padding below an image, at least 0. */
-    int64_t pad_bottom;
-    /** Columns of padding to the right of an image, at least 0. */
-    int64_t pad_right;
-    /**
-     * Groups of channels, a divisor of input_channels and of output_channels; 0 for 1. As many as input_channels make the
-     * convolution depthwise: channel c of an image is what the channels c * multiplier to c * multiplier + multiplier - 1 of the
-     * result are sums over, where multiplier is output_channels / input_channels.
-     */
-    int64_t groups;
-    /** Type of an image's elements: QGEMM_TYPE_U8 or QGEMM_TYPE_S8. */
-    uint32_t input_type;
-    /** Type of the weights: QGEMM_TYPE_U8 or QGEMM_TYPE_S8. */
-    uint32_t weights_type;
-} qgemm_conv_desc;
+    /** The elements. May be NULL if there are none. */
+    const float *data;
+    /** How many rows, at least 0. */
+    int64_t rows;
+    /** How many columns, at least 0. */
+    int64_t cols;
+    /** Elements from the start of one row (column, if order is QGEMM_COL_MAJOR) to the start of the next; 0 for no gaps. */
+    int64_t stride;
+    /** QGEMM_ROW_MAJOR or QGEMM_COL_MAJOR. */
+    uint32_t order;
+    /** QGEMM_LHS, whose lines are its rows, or QGEMM_RHS, whose lines are its columns. */
+    uint32_t side;
+} qgemm_floats;
 
-/** How many images are convolved together, and how large they are. Begin with QGEMM_CONV_IMAGES_INIT. */
-typedef struct qgemm_conv_images {
-    /** sizeof(qgemm_conv_images). */
+/**
+ * How each line of such a matrix is quantized: an element x becomes the byte rounded(x / scale) - offset, confined. Begin with
+ * QGEMM_LINE_QUANTIZATION_INIT.
+ */
+typedef struct qgemm_line_quantization {
+    /** sizeof(qgemm_line_quantization). */
     size_t struct_size;
-    /** How many images, at least 0. */
-    int64_t batch;
-    /** Rows of pixels of each, at least 0. */
-    int64_t height;
-    /** Columns of pixels of each, at least 0. */
-    int64_t width;
-} qgemm_conv_images;
+    /** QGEMM_TYPE_U8 or QGEMM_TYPE_S8: that of the bytes. */
+    uint32_t type;
+    /**
+     * How scale and zero point of a line follow from its elements: QGEMM_SCHEME_AFFINE, _SYMMETRIC or _DYNAMIC_LINEAR; NaN and
+     * infinities do not count. Or QGEMM_SCHEME_GIVEN.
+     */
+    uint32_t scheme;
+    /** QGEMM_QUANTIZE_DIVIDE, _MULTIPLY or _DIVIDE_AWAY. */
+    uint32_t rounding;
+    /** 0. */
+    uint32_t reserved;
+    /** The least byte to use. If it and greatest are 0, all of the type are used; to be packed in fewer bits, all of these. */
+    int32_t least;
+    /** The greatest: more than least. */
+    int32_t greatest;
+    /** Receives a scale for each line, for QGEMM_STAGE_DEQUANTIZE; or gives them: finite, and at least FLT_MIN. */
+    float *scales;
+    /** Receives an offset for each line, minus its zero point, for qgemm_operand; or gives them. */
+    int32_t *offsets;
+} qgemm_line_quantization;
 
 /**
  * What a parallel_for of the host's calls. It does not throw.
@@ -1168,6 +1319,191 @@ qgemm_status qgemm_scale_s32(int32_t x,
                              int32_t *result);
 
 /**
+ * Quantizes floats: rounded(x / scale) + zero point, confined to the integers that there may be. NaN becomes the zero point,
+ * confined, as 0 does.
+ *
+ * @param context       the threads to use; NULL for those that qgemm_set_max_num_threads() is about
+ * @param from          the floats; NULL if there are none
+ * @param to            receives as many integers of quantization->type; may not overlap from
+ * @param channels      how many there are, and which of them belong together
+ * @param quantization  their scales and zero points
+ * @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER, ALIGNMENT, STRUCT_SIZE, SHAPE, TYPE, OPTION (rounding),
+ *         PARAMETER (a scale, a zero point, least or greatest), TOO_LARGE, OVERLAP, UNSUPPORTED (QGEMM_ISA)
+ *
+ * @pre from and to reach as far as the channels say, and scales and zero points are as many as there are channels. Nobody writes to
+ * what is read, or uses what is written, during the call.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_quantize_f32(const struct qgemm_context *context,
+                                const float *from,
+                                void *to,
+                                const struct qgemm_channels *channels,
+                                const struct qgemm_quantization *quantization);
+
+/**
+ * Makes floats of integers: (q - zero point) * scale. The difference, which wraps around at 32 bits, is rounded to float, and so
+ * is the product. As ONNX's DequantizeLinear.
+ *
+ * @param context       the threads to use; NULL for those that qgemm_set_max_num_threads() is about
+ * @param from          integers of quantization->type; NULL if there are none
+ * @param to            receives as many floats; may not overlap from, but lie in the very same place if they are QGEMM_TYPE_S32
+ * @param channels      how many there are, and which of them belong together
+ * @param quantization  their scales and zero points
+ * @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER, ALIGNMENT, STRUCT_SIZE, SHAPE, TYPE, PARAMETER (a scale,
+ *         or a zero point), TOO_LARGE, OVERLAP, UNSUPPORTED (QGEMM_ISA)
+ *
+ * @pre As for qgemm_quantize_f32().
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_dequantize(const struct qgemm_context *context,
+                              const void *from,
+                              float *to,
+                              const struct qgemm_channels *channels,
+                              const struct qgemm_quantization *quantization);
+
+/**
+ * Makes integers of integers: rounded((q - from_zero_point) * multiplier) + to_zero_point, confined to the integers that there
+ * may be. From sums of products to bytes or 16 bits; and from bytes to bytes of another scale, zero point or type, as TFLite's
+ * Quantize does.
+ *
+ * @param context         the threads to use; NULL for those that qgemm_set_max_num_threads() is about
+ * @param from            integers of from_type; NULL if there are none
+ * @param to              receives as many integers of to_type; may not overlap from, but lie in the very same place if one takes
+ *                        as many bytes as the other
+ * @param channels        how many there are, and which of them belong together
+ * @param requantization  what is done with them
+ * @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER, ALIGNMENT, STRUCT_SIZE, SHAPE, TYPE, OPTION (arithmetic, or
+ *         reserved), SHIFT_RANGE (an exponent), PARAMETER (a scale, a zero point, least or greatest), TOO_LARGE, OVERLAP,
+ *         UNSUPPORTED (QGEMM_ISA)
+ *
+ * @pre As for qgemm_quantize_f32().
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_requantize(const struct qgemm_context *context,
+                              const void *from,
+                              void *to,
+                              const struct qgemm_channels *channels,
+                              const struct qgemm_requantization *requantization);
+
+/**
+ * Finds the least and the greatest float of each channel, in one pass. NaN and infinities do not count; where there are no
+ * numbers, both are 0. A zero is never negative.
+ *
+ * @param context   the threads to use; NULL for those that qgemm_set_max_num_threads() is about
+ * @param from      the floats; NULL if there are none
+ * @param channels  how many there are, and which of them belong together
+ * @param min       receives the least of each channel
+ * @param max       receives the greatest of each
+ * @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER, ALIGNMENT, SHAPE, TOO_LARGE, OVERLAP (of any two),
+ *         UNSUPPORTED (QGEMM_ISA)
+ *
+ * @pre from reaches as far as the channels say, and min and max have room for as many as there are channels. Nobody writes to
+ * what is read, or uses what is written, during the call.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_min_max_f32(const struct qgemm_context *context,
+                               const float *from,
+                               const struct qgemm_channels *channels,
+                               float *min,
+                               float *max);
+
+/**
+ * Chooses a scale and a zero point for each channel, from its elements: qgemm_min_max_f32(), and what the scheme makes of that.
+ *
+ * NaN and infinities do not count. Where all numbers are 0, or there are none, the scale is 1. A scale is finite and never less than
+ * FLT_MIN. 0 is always represented exactly.
+ *
+ * @param context      the threads to use; NULL for those that qgemm_set_max_num_threads() is about
+ * @param from         the floats; NULL if there are none
+ * @param channels     how many there are, and which of them belong together
+ * @param scheme       QGEMM_SCHEME_AFFINE, QGEMM_SCHEME_SYMMETRIC or QGEMM_SCHEME_DYNAMIC_LINEAR
+ * @param type         QGEMM_TYPE_U8, _S8 or _S16
+ * @param least        the least integer to use; if it and greatest are 0, all of the type are used
+ * @param greatest     the greatest: more than least
+ * @param scales       receives the scale of each channel
+ * @param zero_points  receives the zero point of each, from least to greatest
+ * @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER, ALIGNMENT, SHAPE, TYPE, OPTION (scheme), PARAMETER (least or
+ *         greatest), TOO_LARGE, OVERLAP (of any two), UNSUPPORTED (QGEMM_ISA)
+ *
+ * @pre As for qgemm_min_max_f32().
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_choose_quantization_of(const struct qgemm_context *context,
+                                          const float *from,
+                                          const struct qgemm_channels *channels,
+                                          uint32_t scheme,
+                                          uint32_t type,
+                                          int32_t least,
+                                          int32_t greatest,
+                                          float *scales,
+                                          int32_t *zero_points);
+
+/**
+ * Makes the table of any function: of each byte the real number x, rounded to float; f(x, user); and the byte that stands for that.
+ * That is the integer nearest to f(x) / scale, in double, ties to even, plus the zero point, confined to the type. NaN becomes the
+ * zero point.
+ *
+ * @param f      the function; called 256 times, on this thread, for the bytes from 0 to 255. It has to return
+ * @param user   passed on to f
+ * @param from   what the bytes stand for
+ * @param to     what the entries stand for
+ * @param table  receives QGEMM_TABLE_SIZE entries, bytes of to->type
+ * @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER, ALIGNMENT, TYPE, PARAMETER (a scale or a zero point)
+ *
+ * @pre f may be called with user. The table may be written to.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_table_build(qgemm_real_function f,
+                               void *user,
+                               const struct qgemm_code *from,
+                               const struct qgemm_code *to,
+                               uint8_t *table);
+
+/**
+ * Makes the table of a well-known function, as qgemm_table_build() does, but all in double: the value is off by less than 1e-13 of
+ * itself, or of 1 where that is more, before it is rounded. It is the same on every machine.
+ *
+ * @param function  QGEMM_FUNCTION_RELU to QGEMM_FUNCTION_CLIP
+ * @param alpha     finite; some functions have such a parameter, the others do not look at it
+ * @param beta      as alpha
+ * @param from      what the bytes stand for
+ * @param to        what the entries stand for
+ * @param table     receives QGEMM_TABLE_SIZE entries, bytes of to->type
+ * @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER, ALIGNMENT, TYPE, OPTION (an unknown function), PARAMETER (a
+ *         scale, a zero point, alpha or beta)
+ *
+ * @pre The table may be written to.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_table_build_function(uint32_t function,
+                                        float alpha,
+                                        float beta,
+                                        const struct qgemm_code *from,
+                                        const struct qgemm_code *to,
+                                        uint8_t *table);
+
+/**
+ * Looks up bytes in a table: to[i] = table[from[i]].
+ *
+ * @param context  the threads to use; NULL for those that qgemm_set_max_num_threads() is about
+ * @param table    QGEMM_TABLE_SIZE entries
+ * @param from     the bytes, of either type; NULL if there are none
+ * @param to       receives as many; in the very place of from, or apart from it
+ * @param count    how many, at least 0
+ * @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER, SHAPE (count is negative), TOO_LARGE, OVERLAP, UNSUPPORTED
+ *         (QGEMM_ISA)
+ *
+ * @pre The table has its entries, and from and to as many bytes as count says. Nobody writes to what is read, or uses what is written,
+ * during the call.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_table_apply(const struct qgemm_context *context,
+                               const uint8_t *table,
+                               const void *from,
+                               void *to,
+                               int64_t count);
+
+/**
  * How much memory a packed operand takes at most: for callers who bring their own, and to know before.
  *
  * The answer depends on the kernel, the numbers of rows and columns, whether there is an offset for each of them, and
@@ -1293,184 +1629,61 @@ QGEMM_NODISCARD
 qgemm_status qgemm_packed_load(const void *bytes, size_t size, struct qgemm_packed **packed);
 
 /**
- * Makes a plan of a convolution.
+ * Quantizes one side of a product line by line: dynamic quantization, of activations as a rule, each row of which gets a scale
+ * and an offset of its own, in one pass over memory.
  *
- * @param desc    the filter
- * @param images  how many images, and how large. There may be none, or the filter may be larger than they are: then the result
- *                has no elements
- * @param plan    receives the plan
- * @return QGEMM_STATUS_OK, or why plan was not written: NULL_POINTER, ALIGNMENT, STRUCT_SIZE, SHAPE (a number is negative), TYPE,
- *         PARAMETER (groups), TOO_LARGE (there are more pixels, with padding, in a row or a column than 2^31 - 1, or more elements
- *         of images, weights or results than addresses), OUT_OF_MEMORY; details in qgemm_last_error()
+ * What comes of it are the elements of a qgemm_operand of the same rows, columns and order, with stride 0; the offsets are its
+ * field offset, per row of lhs or per column of rhs. A product of m x k floats, quantized, and packed weights of k x n is then
+ * qgemm_quantize_lines_f32(), and qgemm_gemm() with the stages QGEMM_STAGE_DEQUANTIZE per row and again, as a float, per column. No
+ * memory is allocated.
  *
- * @pre The structs have as many bytes as they say.
+ * @param context       the threads to use; NULL for those that qgemm_set_max_num_threads() is about
+ * @param floats        the matrix
+ * @param quantization  how, and where scales and offsets go
+ * @param to            receives rows * cols bytes, in the order of the floats, without gaps
+ * @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER, ALIGNMENT, STRUCT_SIZE, SHAPE, STRIDE, TYPE, OPTION (order, side,
+ *         scheme, rounding, reserved), PARAMETER (least or greatest, a scale or an offset), TOO_LARGE, OVERLAP, UNSUPPORTED
+ *         (QGEMM_ISA)
+ *
+ * @pre The floats reach as far as sizes and stride say, to has room for all bytes, scales and offsets for all lines. Nobody writes to
+ * what is read, or uses what is written, during the call.
  */
 QGEMM_NODISCARD
-qgemm_status qgemm_conv_plan_create(const struct qgemm_conv_desc *desc,
-                                    const struct qgemm_conv_images *images,
-                                    struct qgemm_conv_plan **plan);
+qgemm_status qgemm_quantize_lines_f32(const struct qgemm_context *context,
+                                      const struct qgemm_floats *floats,
+                                      const struct qgemm_line_quantization *quantization,
+                                      void *to);
 
 /**
- * Frees a plan.
+ * Quantizes one side of a product line by line and packs it, as qgemm_quantize_lines_f32() and qgemm_pack() do one after the
+ * other: weights, as a rule, that will be multiplied by many. With QGEMM_SCHEME_SYMMETRIC and QGEMM_TYPE_S8 it is what oneDNN calls
+ * a reorder of weights with a scale for each output channel.
  *
- * @param plan  what qgemm_conv_plan_create() or qgemm_conv_plan_load() made, or NULL, which does nothing
+ * If options names groups, each has a scale and a zero point of its own, which become part of the packed operand: options->scales
+ * and zero_points have to be NULL, quantization->scales has room for those of all groups, in the order of options->scales, and
+ * quantization->offsets receives zero points, not minus zero points, or is NULL if they are all 0, which only QGEMM_SCHEME_SYMMETRIC
+ * with QGEMM_TYPE_S8 makes sure of. Without groups the products are told the offsets as ever.
  *
- * @pre No call that was given it is under way, and none is given it again.
- */
-void qgemm_conv_plan_free(struct qgemm_conv_plan *plan);
-
-/**
- * How large the images are that a convolution gives.
+ * The bytes lie in the context's memory in between, as many as there are elements, until the next call uses it or
+ * qgemm_free_persistent_resources() or qgemm_context_free() frees it. How much memory the packed operand takes says
+ * qgemm_pack_size(), for an operand of this shape and type, of which the elements are not read.
  *
- * @param plan    the plan
- * @param height  receives the rows of pixels
- * @param width   receives the columns of pixels
- * @return QGEMM_STATUS_OK, or why neither was written: NULL_POINTER, ALIGNMENT; details in qgemm_last_error()
+ * @param context       the threads and the memory to use; NULL for those that qgemm_set_max_num_threads() is about
+ * @param floats        the matrix; its side is that of options
+ * @param quantization  how it is quantized, and where scales and offsets go
+ * @param options       what it will be used for, and where it is to be
+ * @param packed        receives the packed operand
+ * @return QGEMM_STATUS_OK, or why packed was not written: as qgemm_quantize_lines_f32() and qgemm_pack(). Scales and offsets were
+ *         written only if it is OUT_OF_MEMORY
  *
- * @pre plan was not freed.
- */
-QGEMM_NODISCARD
-qgemm_status qgemm_conv_output_size(const struct qgemm_conv_plan *plan, int64_t *height, int64_t *width);
-
-/**
- * Writes a plan as QGEMM_CONV_PLAN_SIZE bytes, the same on all machines, for qgemm_conv_plan_load().
- *
- * @param plan   the plan
- * @param bytes  where to write it, at any address
- * @param size   how many bytes there are, at least QGEMM_CONV_PLAN_SIZE; no more than that are written
- * @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER, TOO_LARGE, WORKSPACE (size is too small); details in
- *         qgemm_last_error()
- *
- * @pre plan was not freed, and nobody else uses the bytes during the call.
+ * @pre As for qgemm_quantize_lines_f32() and qgemm_pack().
  */
 QGEMM_NODISCARD
-qgemm_status qgemm_conv_plan_save(const struct qgemm_conv_plan *plan,
-                                  void *bytes,
-                                  size_t size);
-
-/**
- * Makes a plan of what qgemm_conv_plan_save() wrote, in this process or another. The bytes need not be trusted, and are not
- * needed any more after the call.
- *
- * @param bytes  a saved plan, at any address
- * @param size   how many bytes it has: no fewer, and no more
- * @param plan   receives the plan
- * @return QGEMM_STATUS_OK, or why plan was not written: NULL_POINTER, ALIGNMENT (of plan), TOO_LARGE, PACKED_DAMAGED (the bytes
- *         are not what was saved, or of another version), OUT_OF_MEMORY; details in qgemm_last_error()
- *
- * @pre The bytes can be read, and nobody writes to them during the call.
- */
-QGEMM_NODISCARD
-qgemm_status qgemm_conv_plan_load(const void *bytes,
-                                  size_t size,
-                                  struct qgemm_conv_plan **plan);
-
-/**
- * How much memory packed weights take at most: for callers who bring their own, and to know before.
- *
- * @param desc     as in qgemm_conv_pack()
- * @param weights  as in qgemm_conv_pack(); the elements are not read
- * @param options  as in qgemm_conv_pack(); memory and memory_size do not matter
- * @param size     receives the number of bytes
- * @return QGEMM_STATUS_OK, or why size was not written: as qgemm_conv_pack(); details in qgemm_last_error()
- *
- * @pre As for qgemm_conv_pack().
- */
-QGEMM_NODISCARD
-qgemm_status qgemm_conv_pack_size(const struct qgemm_conv_desc *desc,
-                                  const struct qgemm_operand *weights,
-                                  const struct qgemm_pack_options *options,
-                                  size_t *size);
-
-/**
- * Packs the weights of a convolution, for images of any number and size.
- *
- * Weights are a matrix with a row for each product that is summed, filter_height * filter_width * (input_channels / groups), in
- * this order, the channels of a group last; and a column for each channel of the result. So weights with the output channel first
- * (OHWI: TFLite's convolution) are column-major, and those with the output channel last (HWIO: TensorFlow's; and 1HWC, TFLite's
- * depthwise convolution) are row-major. In the matrix rows, cols, type and stride may be 0, for what desc says.
- *
- * What comes out is saved and loaded as every packed operand is, see qgemm_packed. As there, the offset is not packed, but
- * it may help to make the convolution faster to tell it here.
- *
- * @param desc     the filter
- * @param weights  the weights, not packed; their offset uniform or QGEMM_PER_COL, a value for each channel of the result
- * @param options  how many bits an element takes, and where the packed weights are to be; its side 0 or QGEMM_RHS, its other_type 0
- *                 or desc's input_type, without groups of elements. NULL for 8 bits, in memory of the library's
- * @param packed   receives the packed weights
- * @return QGEMM_STATUS_OK, or why neither packed nor memory was written: as qgemm_conv_plan_create() and qgemm_pack(); details in
- *         qgemm_last_error()
- *
- * @pre As for qgemm_pack().
- */
-QGEMM_NODISCARD
-qgemm_status qgemm_conv_pack(const struct qgemm_conv_desc *desc,
-                             const struct qgemm_operand *weights,
-                             const struct qgemm_pack_options *options,
-                             struct qgemm_packed **packed);
-
-/**
- * Convolves images and passes every sum through a pipeline of stages.
- *
- *     sum(p,o)    = sum over taps t and channels c of (pixel(p,t)[c] + image_offset) * (weight(t,c,o) + weights_offset(o))
- *     result(p,o) = the last stage of ... of the first stage of sum(p,o)
- *
- * where pixel(p,t) is the pixel under the tap t where the filter is at its position p, and a tap beside an image adds nothing:
- * the zero point, minus image_offset, lies there. If any tap is, the zero point has to be a number of the image's type.
- *
- * An image is a matrix with a row for each pixel, image by image, row by row (NHWC), and a column for each channel; the result
- * too. Their stride goes from one pixel to the next, so it may skip channels. Stages and results are those of qgemm_gemm(), a
- * column being a channel of the result: scales, biases and the like for each channel have the axis QGEMM_PER_COL, and a residual is
- * a tensor of the result's shape. Sums wrap around at 32 bits, and the bytes of the result do not depend on the kernel or the
- * number of threads, as there; flags and workspace mean what they do there.
- *
- * In the matrices rows, cols, type and stride may be 0, for what the plan says; but the result has to have a type.
- *
- * @param context      as in qgemm_gemm()
- * @param plan         the filter and the size of images
- * @param image        the images, row-major; their offset uniform
- * @param weights      the weights, packed by qgemm_conv_pack(), or as they would be given to it; their offset uniform or
- *                     QGEMM_PER_COL
- * @param result       where the result goes, row-major
- * @param stages       as in qgemm_gemm()
- * @param stage_count  as in qgemm_gemm()
- * @param options      as in qgemm_gemm(), without a bit_depth; NULL for none
- * @return QGEMM_STATUS_OK, or why nothing was written: as qgemm_gemm(); PARAMETER (there is padding, and the image's zero point is
- *         no number of its type), OPTION (a matrix is column-major, a bit_depth, or weights that were packed with groups);
- *         details in qgemm_last_error()
- *
- * @pre As for qgemm_gemm(); plan was not freed.
- */
-QGEMM_NODISCARD
-qgemm_status qgemm_conv_run(const struct qgemm_context *context,
-                            const struct qgemm_conv_plan *plan,
-                            const struct qgemm_operand *image,
-                            const struct qgemm_operand *weights,
-                            const struct qgemm_result *result,
-                            const struct qgemm_stage *stages,
-                            size_t stage_count,
-                            const struct qgemm_gemm_options *options);
-
-/**
- * How much memory a convolution needs to work in: for callers who bring their own. As qgemm_gemm_workspace_size().
- *
- * @param context  as in qgemm_conv_run()
- * @param plan     as in qgemm_conv_run()
- * @param image    as in qgemm_conv_run(); the elements are not read
- * @param weights  as in qgemm_conv_run(); the elements are not read
- * @param result   as in qgemm_conv_run(); nothing is written
- * @param size     receives the number of bytes
- * @return QGEMM_STATUS_OK, or why size was not written; details in qgemm_last_error()
- *
- * @pre As for qgemm_conv_run().
- */
-QGEMM_NODISCARD
-qgemm_status qgemm_conv_workspace_size(const struct qgemm_context *context,
-                                       const struct qgemm_conv_plan *plan,
-                                       const struct qgemm_operand *image,
-                                       const struct qgemm_operand *weights,
-                                       const struct qgemm_result *result,
-                                       size_t *size);
+qgemm_status qgemm_pack_f32(const struct qgemm_context *context,
+                            const struct qgemm_floats *floats,
+                            const struct qgemm_line_quantization *quantization,
+                            const struct qgemm_pack_options *options,
+                            struct qgemm_packed **packed);
 
 /**
  * Makes a context. Threads of its own start at once, and sleep between products. Should the system refuse to start so

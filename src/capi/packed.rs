@@ -386,11 +386,7 @@ impl PackOptions {
     unsafe fn segments<'a>(&self, lines: usize, depth: usize) -> Result<Option<Segments<'a>>, Error> {
         let Self { group_size: size, scales, zero_points, .. } = *self;
         if size == 0 {
-            return match (scales.is_null(), zero_points.is_null()) {
-                (true, true) => Ok(None),
-                (false, _) => Err(Error::Given { argument: "scales" }),
-                (true, false) => Err(Error::Given { argument: "zero_points" }),
-            };
+            return self.check_no_scales().map(|()| None);
         }
         let count = lines.checked_mul(depth.div_ceil(size)).ok_or(Error::TooLarge { argument: "scales" })?;
         if count > 0 {
@@ -412,6 +408,15 @@ impl PackOptions {
         Ok(Some(Segments { size, scales, zero_points }))
     }
 
+    /// Where scales and zero points are found, none may be given.
+    pub(super) fn check_no_scales(&self) -> Result<(), Error> {
+        match (self.scales.is_null(), self.zero_points.is_null()) {
+            (true, true) => Ok(()),
+            (false, _) => Err(Error::Given { argument: "scales" }),
+            (true, false) => Err(Error::Given { argument: "zero_points" }),
+        }
+    }
+
     pub(super) fn bits(&self) -> Result<Bits, Error> {
         match self.bits {
             0 => Ok(Bits::ALL),
@@ -419,7 +424,7 @@ impl PackOptions {
         }
     }
 
-    fn purpose(&self) -> Result<Purpose, Error> {
+    pub(super) fn purpose(&self) -> Result<Purpose, Error> {
         let side = match self.side {
             QGEMM_LHS => Side::Lhs,
             QGEMM_RHS => Side::Rhs,

@@ -3,6 +3,8 @@
 //! A tile is written for its instruction set. A loop that maps elements one by one need not be: the compiler makes vectors
 //! of it, once it knows which.
 
+use super::pairs::{self, PairsLoop};
+
 /// The vectors of a kernel. Whoever holds it knows that the processor has them, as whoever holds a kernel does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Vectors(Kind);
@@ -24,24 +26,6 @@ pub(crate) trait Loop {
     /// Always inlined, as is all that it calls: what is not would be compiled without the vectors. So no large closures,
     /// nor `array::map`.
     fn run(self) -> Self::Result;
-}
-
-/// Numbers of 16 bits that are multiplied and added in pairs, and their sums.
-pub(crate) type Pairs = [[i16; 2]; 8];
-pub(crate) type Sums = [i32; 8];
-
-/// A loop over [`Pairs`], compiled once for each kind of vectors.
-pub(crate) trait PairsLoop {
-    /// As [`Loop::run`].
-    ///
-    /// `join(upper, lower, flip, pairs)` makes pairs of bytes, which are XORed with `flip` and read as signed.
-    /// `add(sums, x, y)` adds x[i][0]·y[i][0] + x[i][1]·y[i][1] to each `sums[i]`; it wraps around, and not all four numbers
-    /// are the least of 16 bits.
-    fn run(
-        self,
-        join: impl Fn(&[u8; 8], &[u8; 8], u8, &mut Pairs) + Copy,
-        add: impl Fn(&mut Sums, &Pairs, &Pairs) + Copy,
-    );
 }
 
 impl Vectors {
@@ -70,33 +54,25 @@ impl Vectors {
         }
     }
 
-    /// As [`Vectors::run`].
+    /// Runs a loop over pairs with these vectors.
     #[inline]
-    pub(crate) fn run_pairs<L: PairsLoop>(self, pairs: L) {
+    pub(crate) fn run_pairs<L: PairsLoop>(self, elements: L) {
         match self.0 {
-            // SAFETY: whoever holds this kind, has a kernel that was detected by its features.
+            // SAFETY: as above; those with wider vectors have these, too.
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 => unsafe { pairs_avx2(pairs) },
-            // SAFETY: as above.
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx512 => unsafe { pairs_avx512(pairs) },
-            _ => pairs.run(join_pairs, add_pairs),
+            Kind::Avx2 | Kind::Avx512 => unsafe { pairs::run_avx2(elements) },
+            _ => pairs::run(elements),
         }
     }
-}
 
-#[inline(always)]
-fn join_pairs(upper: &[u8; 8], lower: &[u8; 8], flip: u8, pairs: &mut Pairs) {
-    for ((pair, upper), lower) in pairs.iter_mut().zip(upper).zip(lower) {
-        *pair = [i16::from((upper ^ flip) as i8), i16::from((lower ^ flip) as i8)];
-    }
-}
-
-#[inline(always)]
-fn add_pairs(sums: &mut Sums, x: &Pairs, y: &Pairs) {
-    for ((sum, x), y) in sums.iter_mut().zip(x).zip(y) {
-        let products = i32::from(x[0]) * i32::from(y[0]) + i32::from(x[1]) * i32::from(y[1]);
-        *sum = sum.wrapping_add(products);
+    /// Makes of each byte its entry in a table.
+    pub(crate) fn look_up(self, table: &[u8; 256], bytes: &mut [u8]) {
+        match self.0 {
+            // SAFETY: as above; those with wider vectors have these, too.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 | Kind::Avx512 => unsafe { super::lookup::look_up(table, bytes) },
+            _ => bytes.iter_mut().for_each(|byte| *byte = table[usize::from(*byte)]),
+        }
     }
 }
 
@@ -110,54 +86,6 @@ fn avx2<L: Loop>(elements: L) -> L::Result {
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 fn avx512<L: Loop>(elements: L) -> L::Result {
     elements.run()
-}
-
-// The compiler does not find `vpmaddwd` by itself, nor `vpunpcklbw` of few bytes. Closures have the features of the function
-// around them.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn pairs_avx2<L: PairsLoop>(pairs: L) {
-    pairs.run(
-        |upper, lower, flip, pairs| x86_64::join_pairs(upper, lower, flip, pairs),
-        |sums, x, y| x86_64::add_pairs(sums, x, y),
-    );
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-fn pairs_avx512<L: PairsLoop>(pairs: L) {
-    pairs.run(
-        |upper, lower, flip, pairs| x86_64::join_pairs(upper, lower, flip, pairs),
-        |sums, x, y| x86_64::add_pairs(sums, x, y),
-    );
-}
-
-#[cfg(target_arch = "x86_64")]
-mod x86_64 {
-    use super::{Pairs, Sums};
-    use std::arch::x86_64::*;
-
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    pub(super) fn join_pairs(upper: &[u8; 8], lower: &[u8; 8], flip: u8, pairs: &mut Pairs) {
-        // SAFETY: the loads are of 8 bytes, the store of 32.
-        unsafe {
-            let (upper, lower) = (_mm_loadl_epi64(upper.as_ptr().cast()), _mm_loadl_epi64(lower.as_ptr().cast()));
-            let bytes = _mm_xor_si128(_mm_unpacklo_epi8(upper, lower), _mm_set1_epi8(flip as i8));
-            _mm256_storeu_si256(pairs.as_mut_ptr().cast(), _mm256_cvtepi8_epi16(bytes));
-        }
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    pub(super) fn add_pairs(sums: &mut Sums, x: &Pairs, y: &Pairs) {
-        // SAFETY: each is of 32 bytes.
-        unsafe {
-            let (x, y) = (_mm256_loadu_si256(x.as_ptr().cast()), _mm256_loadu_si256(y.as_ptr().cast()));
-            let sum = _mm256_add_epi32(_mm256_loadu_si256(sums.as_ptr().cast()), _mm256_madd_epi16(x, y));
-            _mm256_storeu_si256(sums.as_mut_ptr().cast(), sum);
-        }
-    }
 }
 
 const fn has(features: &[&str], name: &str) -> bool {

@@ -34,8 +34,8 @@ pub enum Rounding {
 pub struct Scale<'a> {
     pub(crate) multiplier: Values<'a, i32>,
     pub(crate) exponent: Values<'a, i32>,
-    offset_after: i32,
-    rounding: Rounding,
+    pub(super) offset_after: i32,
+    pub(super) rounding: Rounding,
     /// Whether anything is shifted to the left. Most exponents are at most 0.
     is_left: bool,
 }
@@ -45,6 +45,15 @@ impl<'a> Scale<'a> {
     pub fn new(multiplier: Values<'a, i32>, exponent: Values<'a, i32>, offset_after: i32, rounding: Rounding) -> Self {
         let is_left = exponent.all().iter().any(|&exponent| exponent > 0);
         Self { multiplier, exponent, offset_after, rounding, is_left }
+    }
+
+    pub(super) fn is_uniform(&self) -> bool {
+        matches!((self.multiplier, self.exponent), (Values::Uniform(_), Values::Uniform(_)))
+    }
+
+    /// Whether nothing is shifted to the left, and no product saturates.
+    pub(super) fn is_plain(&self) -> bool {
+        !self.is_left && !self.multiplier.all().contains(&i32::MIN)
     }
 
     #[inline(always)]

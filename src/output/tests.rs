@@ -261,12 +261,37 @@ fn case() -> impl Strategy<Value = Case> {
     ]
 }
 
+fn offsets() -> impl Strategy<Value = (i32, i32)> {
+    prop_oneof![Just((0, 0)), (-255i32..=255, -255i32..=255), (any::<i32>(), any::<i32>())]
+}
+
+/// The pipelines that have a way of their own.
+fn layer() -> impl Strategy<Value = Vec<Case>> {
+    let bias = vec(parameter(number()).prop_map(Case::Bias), 0..2);
+    let exponent = || prop_oneof![9 => -31i32..=0, 1 => exponent()];
+    let scale = prop_oneof![
+        3 => (parameter(multiplier()), parameter(exponent()), number(), rounding())
+            .prop_map(|(multiplier, exponent, after, rounding)| Case::Scale(multiplier, exponent, after, rounding)),
+        1 => (parameter(scale()), number()).prop_map(|(scale, after)| Case::ScaleF32(scale, after)),
+    ];
+    let clamp = vec((number(), number()).prop_map(|(min, max)| Case::Clamp(min, max)), 0..2);
+    (bias, scale, clamp).prop_map(|(bias, scale, clamp)| bias.into_iter().chain([scale]).chain(clamp).collect())
+}
+
+/// What the sums of a tile are of.
+const DEPTH: usize = 3;
+
+/// The sum of the tile's row or column `i`.
+fn line_sum(i: usize) -> i32 {
+    i as i32 * 70 - 500
+}
+
 /// Finishes a tile on a kernel, into a result that is otherwise full of `canary`.
 fn finished<T: Copy>(
     kernel: &Kernel,
     stages: &[Stage],
     (rows, cols): (Range<usize>, Range<usize>),
-    sums: &[i32],
+    (sums, offsets): (&[i32], (i32, i32)),
     canary: T,
     store: for<'a> fn(Output<'a, T>) -> Store<'a>,
 ) -> Vec<T> {
@@ -275,17 +300,18 @@ fn finished<T: Copy>(
     for (acc, sums) in acc.chunks_mut(kernel.width).zip(sums.chunks(cols.len())) {
         acc[..cols.len()].copy_from_slice(sums);
     }
-    let none = LineOffsets { offset: Offset::Uniform(0), shift: 0 };
+    let line_sums: Vec<i32> = (0..MAX_WIDTH).map(line_sum).collect();
+    let uniform = |offset| LineOffsets { offset: Offset::Uniform(offset), shift: 0 };
     let region = Region {
         rows,
         cols,
-        depth: 0,
-        row_sums: &[],
+        depth: DEPTH,
+        row_sums: &line_sums,
         row_originals: &[],
         col_originals: &[],
-        col_sums: &[],
-        row_offsets: none,
-        col_offsets: none,
+        col_sums: &line_sums,
+        row_offsets: uniform(offsets.0),
+        col_offsets: uniform(offsets.1),
         rescale: None,
     };
     let finish = Finish::new(stages, store(Output::new(&mut result, (ROWS, COLS), COLS)));
@@ -296,7 +322,12 @@ fn finished<T: Copy>(
 
 /// Checks every store of a tile with these sums, somewhere in the result, on every kernel.
 #[expect(clippy::redundant_closure, reason = "a variant's own name is not general enough over lifetimes")]
-fn check(cases: &[Case], rows: Range<usize>, cols: Range<usize>, sums: &[i32]) -> Result<(), TestCaseError> {
+fn check(
+    cases: &[Case],
+    rows: Range<usize>,
+    cols: Range<usize>,
+    (sums, offsets): (&[i32], (i32, i32)),
+) -> Result<(), TestCaseError> {
     let mut stages = Vec::new();
     cases.iter().for_each(|case| case.push(&mut stages));
     for kernel in Kernel::available().chain(ODD_KERNELS) {
@@ -305,14 +336,17 @@ fn check(cases: &[Case], rows: Range<usize>, cols: Range<usize>, sums: &[i32]) -
         let want = |row: usize, col: usize| {
             let is_inside = tile.0.contains(&row) && tile.1.contains(&col);
             is_inside.then(|| {
-                let sum = sums[(row - tile.0.start) * tile.1.len() + col - tile.1.start];
+                let (i, j) = (row - tile.0.start, col - tile.1.start);
+                let (a, b) = (i128::from(offsets.0), i128::from(offsets.1));
+                let row_sum = i128::from(line_sum(i)) + DEPTH as i128 * a;
+                let sum = wrapped(i128::from(sums[i * tile.1.len() + j]) + b * row_sum + a * i128::from(line_sum(j)));
                 cases.iter().fold(sum, |x, case| case.of(x, row, col))
             })
         };
         let places: Vec<_> = (0..ROWS * COLS).map(|i| want(i / COLS, i % COLS)).collect();
         macro_rules! check {
             ($canary:expr, $store:expr, $of:expr) => {
-                let got = finished(kernel, &stages, tile.clone(), sums, $canary, $store);
+                let got = finished(kernel, &stages, tile.clone(), (sums, offsets), $canary, $store);
                 let want: Vec<_> = places.iter().map(|x| x.map_or($canary, $of)).collect();
                 let wrong = (0..got.len()).find(|&i| got[i] != want[i]);
                 let wrong = wrong.map(|i| (i / COLS, i % COLS, got[i], want[i]));
@@ -344,7 +378,18 @@ proptest! {
         cases in vec(case(), 0..5),
         (first_row, rows, first_col, cols) in (0usize..5, 1usize..=MAX_ROWS, 0usize..7, 1usize..=MAX_WIDTH),
         sums in vec(number(), MAX_ROWS * MAX_WIDTH),
+        offsets in offsets(),
     ) {
-        check(&cases, first_row..first_row + rows, first_col..first_col + cols, &sums)?;
+        check(&cases, first_row..first_row + rows, first_col..first_col + cols, (&sums, offsets))?;
+    }
+
+    #[test]
+    fn layers_do_what_their_stages_say(
+        cases in layer(),
+        (first_row, rows, first_col, cols) in (0usize..5, 1usize..=MAX_ROWS, 0usize..7, 1usize..=MAX_WIDTH),
+        sums in vec(number(), MAX_ROWS * MAX_WIDTH),
+        offsets in offsets(),
+    ) {
+        check(&cases, first_row..first_row + rows, first_col..first_col + cols, (&sums, offsets))?;
     }
 }

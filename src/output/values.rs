@@ -1,6 +1,6 @@
 //! Parameters of stages: one for all results, or one for each row or column.
 
-use super::Tile;
+use super::{Region, Tile};
 use crate::matrix::{Runs, bytes_of};
 
 /// A parameter of a stage.
@@ -65,6 +65,24 @@ impl<'a, T: Copy> Values<'a, T> {
 }
 
 impl<T: Word> Values<'_, T> {
+    #[inline(always)]
+    pub(super) fn is_per_row(&self) -> bool {
+        matches!(self, Values::PerRow(_))
+    }
+
+    /// The parameters of a region's row `i`; beyond its columns anything will do.
+    #[inline(always)]
+    pub(super) fn fill_row<const W: usize>(&self, region: &Region, i: usize, to: &mut [i32; W]) {
+        match self {
+            Values::Uniform(x) => *to = [x.to_word(); W],
+            Values::PerRow(values) => *to = [values[region.rows.start + i].to_word(); W],
+            Values::PerCol(values) => {
+                let values = &values[region.cols.clone()];
+                to.iter_mut().zip(values).for_each(|(to, x)| *to = x.to_word());
+            }
+        }
+    }
+
     /// Turns each accumulator into `of` it and its parameter.
     #[inline(always)]
     pub(super) fn apply<const W: usize>(&self, tile: &mut Tile<W>, of: impl Fn(i32, T) -> i32) {

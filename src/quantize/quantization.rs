@@ -32,14 +32,21 @@ impl Quantization {
         check(qmin < qmax, "qmax", qmax.into(), "greater than qmin")?;
         let (min, max) = (min.min(0.0), max.max(0.0));
         check((max - min).is_finite(), "max - min", f64::from(max) - f64::from(min), "finite as a float")?;
+        Ok(Self::spanning((min, max), (qmin, qmax)))
+    }
+
+    /// As [`Quantization::covering`], where `min` ≤ 0 ≤ `max`, both are finite, and `qmin` < `qmax`.
+    pub(super) fn spanning((min, max): (f32, f32), (qmin, qmax): (i32, i32)) -> Self {
         if min == max {
-            return Ok(Self { scale: 1.0, zero_point: 0.clamp(qmin, qmax) });
+            return Self { scale: 1.0, zero_point: 0.clamp(qmin, qmax) };
         }
         let steps = (i64::from(qmax) - i64::from(qmin)) as f32;
-        let scale = ((max - min) / steps).max(f32::MIN_POSITIVE);
+        let width = max - min;
+        let scale = if width.is_finite() { width / steps } else { max / steps - min / steps };
+        let scale = scale.max(f32::MIN_POSITIVE);
         let zero_point = f64::from(qmin) - f64::from(min) / f64::from(scale);
         let zero_point = zero_point.clamp(qmin.into(), qmax.into()).round() as i32;
-        Ok(Self { scale, zero_point })
+        Self { scale, zero_point }
     }
 }
 

@@ -216,11 +216,12 @@ fn square(size: usize, taps: usize, stride: usize, channels: usize) -> Case {
 
 #[test]
 fn every_kernel_agrees_on_rows_longer_than_a_strip() {
-    for (size, taps, stride) in [(150, 3, 1), (150, 3, 2), (140, 5, 1), (90, 7, 3), (130, 1, 1)] {
-        square(size, taps, stride, 9).check();
+    // The last has windows that take more than a strip is wont to.
+    for (width, taps, stride) in [(150, 3, 1), (150, 3, 2), (140, 5, 1), (90, 7, 3), (130, 1, 1), (40, 33, 7)] {
+        let mut case = square(width, taps, stride, 9);
+        case.images.size[0] = 5;
+        case.check();
     }
-    // A window that takes more than a strip is wont to.
-    square(40, 33, 7, 17).check();
 }
 
 #[test]

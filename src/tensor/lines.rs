@@ -1,0 +1,188 @@
+//! An operand of real numbers becomes one of bytes, with a scale and a zero point for each line, or for each segment of
+//! one. They follow from the numbers, or are given.
+
+use super::min_max::{Bounds, Columns, in_lines};
+use super::quantize::{Divide, DivideAway, Multiply};
+use super::{BLOCK, Formula, PARAMETERS, ToInteger, each_block};
+use crate::context::Context;
+use crate::elements::{Elements, ElementsMut, Strided};
+use crate::kernel::Loop;
+use crate::matrix::Order;
+use crate::quantize::{Quantization, Scheme};
+use crate::range::ElementRange;
+use std::ops::Range;
+
+/// Lines × depth real numbers, and how they become bytes.
+pub(crate) struct Lines<'a> {
+    pub from: Strided<'a, f32>,
+    pub order: Order,
+    pub lines: usize,
+    pub depth: usize,
+    /// How many numbers along the depth have the same scale and zero point, at least 1; all if None.
+    pub segment: Option<usize>,
+    pub rule: ToInteger,
+    /// None if scales and zero points are given.
+    pub scheme: Option<Scheme>,
+    pub range: ElementRange,
+}
+
+/// A scale and a zero point for each segment of each line.
+pub(crate) struct Found<'a> {
+    pub scales: ElementsMut<'a, f32>,
+    /// Zero points times `sign`; None if all are 0.
+    pub zero_points: Option<ElementsMut<'a, i32>>,
+    pub sign: i32,
+}
+
+impl Found<'_> {
+    /// Those of index `i`, by the words that formulas take: chosen by a scheme and noted, or as given.
+    #[inline(always)]
+    fn words(&self, lines: &Lines, i: usize, ends: (f32, f32)) -> [i32; 2] {
+        let ElementRange { least, greatest } = lines.range;
+        let Quantization { scale, zero_point } = match lines.scheme {
+            None => {
+                let zero_point = self.zero_points.as_ref().map_or(0, |zero_points| zero_points.get(i));
+                Quantization { scale: self.scales.get(i), zero_point: self.sign * zero_point }
+            }
+            Some(scheme) => {
+                let found = scheme.of(ends, (least, greatest));
+                // SAFETY: only who works on this line uses what is its.
+                unsafe { self.scales.set(i, [found.scale]) };
+                if let Some(zero_points) = &self.zero_points {
+                    // SAFETY: as above.
+                    unsafe { zero_points.set(i, [self.sign * found.zero_point]) };
+                }
+                found
+            }
+        };
+        let factor = if lines.rule == ToInteger::Multiply { 1.0 / scale } else { scale };
+        [factor.to_bits() as i32, zero_point]
+    }
+}
+
+impl Lines<'_> {
+    /// Segments of a line.
+    pub(crate) fn segments(&self) -> usize {
+        self.segment.map_or(1, |segment| self.depth.div_ceil(segment))
+    }
+
+    /// Makes bytes of the numbers, in the same order, without gaps, on as many threads as pays.
+    pub(crate) fn quantize(&self, context: &Context, found: &Found, to: &ElementsMut<u8>) {
+        let vectors = context.kernel.vectors;
+        match self.order {
+            Order::DepthContiguous => in_lines(context, self.lines, 5 * self.depth, |range| {
+                vectors.run(Along { lines: self, found, to, range });
+            }),
+            Order::LineContiguous => context.in_pieces(self.lines, 5 * self.depth, |range| {
+                vectors.run(Across { lines: self, found, to, range });
+            }),
+        }
+    }
+
+    /// The depths of each segment.
+    #[inline(always)]
+    fn depths(&self, segment: usize) -> Range<usize> {
+        let len = self.segment.unwrap_or(self.depth);
+        segment * len..self.depth.min((segment + 1) * len)
+    }
+}
+
+/// Lines that are contiguous.
+struct Along<'a> {
+    lines: &'a Lines<'a>,
+    found: &'a Found<'a>,
+    to: &'a ElementsMut<'a, u8>,
+    range: Range<usize>,
+}
+
+impl Loop for Along<'_> {
+    type Result = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { lines, found, to, range } = self;
+        let segments = lines.segments();
+        for line in range {
+            for segment in 0..segments {
+                let depths = lines.depths(segment);
+                let at = line * lines.depth;
+                let to = to.part(at + depths.start..at + depths.end);
+                let from = lines.from.run(line).part(depths);
+                let ends = if lines.scheme.is_some() { Bounds::of(from).ends() } else { (0.0, 0.0) };
+                let [factor, zero_point] = found.words(lines, line * segments + segment, ends);
+                let parameters = [factor, zero_point, lines.range.least, lines.range.greatest];
+                match lines.rule {
+                    ToInteger::Divide => each_block(Divide, parameters, &from, &to, 0..from.len()),
+                    ToInteger::Multiply => each_block(Multiply, parameters, &from, &to, 0..from.len()),
+                    ToInteger::DivideAway => each_block(DivideAway, parameters, &from, &to, 0..from.len()),
+                }
+            }
+        }
+    }
+}
+
+/// Lines that lie side by side.
+struct Across<'a> {
+    lines: &'a Lines<'a>,
+    found: &'a Found<'a>,
+    to: &'a ElementsMut<'a, u8>,
+    range: Range<usize>,
+}
+
+impl Loop for Across<'_> {
+    type Result = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let (lines, segments) = (self.lines, self.lines.segments());
+        let mut first = self.range.start;
+        while first < self.range.end {
+            let block = first..self.range.end.min(first + BLOCK);
+            for segment in 0..segments {
+                let mut columns = Columns::NONE;
+                if lines.scheme.is_some() {
+                    for depth in lines.depths(segment) {
+                        columns.widen(lines.from.run(depth).part(block.clone()));
+                    }
+                }
+                let mut parameters = [[0; BLOCK]; 2];
+                for (i, line) in block.clone().enumerate() {
+                    let words = self.found.words(lines, line * segments + segment, columns.ends(i));
+                    [parameters[0][i], parameters[1][i]] = words;
+                }
+                match lines.rule {
+                    ToInteger::Divide => self.rows(Divide, &parameters, &block, segment),
+                    ToInteger::Multiply => self.rows(Multiply, &parameters, &block, segment),
+                    ToInteger::DivideAway => self.rows(DivideAway, &parameters, &block, segment),
+                }
+            }
+            first = block.end;
+        }
+    }
+}
+
+impl Across<'_> {
+    /// Makes bytes of the numbers of a segment of these lines.
+    #[inline(always)]
+    fn rows<F: Formula>(
+        &self,
+        formula: F,
+        [factors, zero_points]: &[[i32; BLOCK]; 2],
+        block: &Range<usize>,
+        segment: usize,
+    ) {
+        let ElementRange { least, greatest } = self.lines.range;
+        for depth in self.lines.depths(segment) {
+            let from: Elements<f32> = self.lines.from.run(depth).part(block.clone());
+            let mut words = [0; BLOCK];
+            let words = &mut words[..block.len()];
+            from.read(0, words, |x| x.to_bits() as i32);
+            for ((x, factor), zero_point) in words.iter_mut().zip(factors).zip(zero_points) {
+                let parameters: [i32; PARAMETERS] = [*factor, *zero_point, least, greatest];
+                *x = formula.of(*x, parameters);
+            }
+            // SAFETY: the lines of different threads are apart.
+            unsafe { self.to.write(depth * self.lines.lines + block.start, words, |x| x as u8) };
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Elements of several types, read as words and written from them.
+
+use crate::elements::{Elements, ElementsMut};
+use crate::matrix::Runs;
+
+/// What words are read from.
+pub(crate) trait Read: Sync {
+    /// Bytes that an element takes.
+    fn element(&self) -> usize;
+
+    /// Reads so many elements, from index `i` on. Always inlined.
+    fn read(&self, i: usize, words: &mut [i32]);
+}
+
+/// What words are written to.
+pub(crate) trait Write: Sync {
+    /// Bytes that an element takes.
+    fn element(&self) -> usize;
+
+    /// Writes so many elements, from index `i` on; of integers the low bits. Always inlined.
+    ///
+    /// # Safety
+    /// No other thread uses them meanwhile.
+    unsafe fn write(&self, i: usize, words: &[i32]);
+}
+
+/// Integers of some type to read.
+#[derive(Clone, Copy)]
+pub(crate) enum Integers<'a> {
+    U8(Elements<'a, u8>),
+    I8(Elements<'a, i8>),
+    I16(Elements<'a, i16>),
+    I32(Elements<'a, i32>),
+}
+
+impl Integers<'_> {
+    /// Where their bytes lie.
+    pub(crate) fn runs(&self) -> Runs {
+        match self {
+            Self::U8(elements) => elements.runs(),
+            Self::I8(elements) => elements.runs(),
+            Self::I16(elements) => elements.runs(),
+            Self::I32(elements) => elements.runs(),
+        }
+    }
+}
+
+impl Read for Integers<'_> {
+    fn element(&self) -> usize {
+        match self {
+            Self::U8(_) | Self::I8(_) => 1,
+            Self::I16(_) => 2,
+            Self::I32(_) => 4,
+        }
+    }
+
+    #[inline(always)]
+    fn read(&self, i: usize, words: &mut [i32]) {
+        match self {
+            Self::U8(elements) => elements.read(i, words, i32::from),
+            Self::I8(elements) => elements.read(i, words, i32::from),
+            Self::I16(elements) => elements.read(i, words, i32::from),
+            Self::I32(elements) => elements.read(i, words, |x| x),
+        }
+    }
+}
+
+impl Read for Elements<'_, f32> {
+    fn element(&self) -> usize {
+        4
+    }
+
+    #[inline(always)]
+    fn read(&self, i: usize, words: &mut [i32]) {
+        Elements::read(self, i, words, |x| x.to_bits() as i32);
+    }
+}
+
+/// Integers of some type to write.
+pub(crate) enum IntegersMut<'a> {
+    U8(ElementsMut<'a, u8>),
+    I8(ElementsMut<'a, i8>),
+    I16(ElementsMut<'a, i16>),
+}
+
+impl IntegersMut<'_> {
+    /// Where their bytes lie.
+    pub(crate) fn runs(&self) -> Runs {
+        match self {
+            Self::U8(elements) => elements.runs(),
+            Self::I8(elements) => elements.runs(),
+            Self::I16(elements) => elements.runs(),
+        }
+    }
+}
+
+impl Write for IntegersMut<'_> {
+    fn element(&self) -> usize {
+        match self {
+            Self::U8(_) | Self::I8(_) => 1,
+            Self::I16(_) => 2,
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn write(&self, i: usize, words: &[i32]) {
+        // SAFETY: this function's own promise, for each.
+        unsafe {
+            match self {
+                Self::U8(elements) => elements.write(i, words, |x| x as u8),
+                Self::I8(elements) => elements.write(i, words, |x| x as i8),
+                Self::I16(elements) => elements.write(i, words, |x| x as i16),
+            }
+        }
+    }
+}
+
+impl Write for ElementsMut<'_, f32> {
+    fn element(&self) -> usize {
+        4
+    }
+
+    #[inline(always)]
+    unsafe fn write(&self, i: usize, words: &[i32]) {
+        // SAFETY: this function's own promise.
+        unsafe { ElementsMut::write(self, i, words, |x| f32::from_bits(x as u32)) }
+    }
+}
+
+impl Write for ElementsMut<'_, u8> {
+    fn element(&self) -> usize {
+        1
+    }
+
+    #[inline(always)]
+    unsafe fn write(&self, i: usize, words: &[i32]) {
+        // SAFETY: this function's own promise.
+        unsafe { ElementsMut::write(self, i, words, |x| x as u8) }
+    }
+}

@@ -1,0 +1,122 @@
+//! Integers become integers of another scale and zero point.
+
+use super::quantize::{float, within};
+use super::{Channels, Each, Formula, Integers, IntegersMut, PARAMETERS, Task};
+use crate::context::Context;
+use crate::fixed_point::rounded_small;
+use crate::output::{Rounding, scaled_once, scaled_twice, scaled_twice_up};
+use crate::range::ElementRange;
+
+/// How integers less their zero point are scaled.
+#[derive(Clone, Copy)]
+pub(crate) enum Arithmetic<'a> {
+    /// By multiplier · 2^(exponent - 31) in fixed point.
+    FixedPoint {
+        rounding: Rounding,
+        multipliers: &'a [i32],
+        /// Each -31 to 30.
+        exponents: &'a [i32],
+    },
+    /// Rounded to f32, times a scale, which rounds again; then to the nearest integer, ties to even.
+    Float { scales: &'a [f32], zero_point: ZeroPoint },
+}
+
+/// When the zero point of the result is added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ZeroPoint {
+    AfterRounding,
+    /// In f32, which may round, too.
+    BeforeRounding,
+}
+
+/// Makes integers of a range of others. What is subtracted from them is a zero point, modulo 2³²; what is added to the
+/// scaled ones another.
+pub(crate) fn requantize(
+    context: &Context,
+    arithmetic: Arithmetic,
+    (from_zero_points, to_zero_points): (Option<&[i32]>, Option<&[i32]>),
+    range: ElementRange,
+    channels: Channels,
+    from: Integers,
+    to: IntegersMut,
+) {
+    let (from_zero, to_zero) = (Each::ints(from_zero_points), Each::ints(to_zero_points));
+    let ElementRange { least, greatest } = range;
+    match arithmetic {
+        Arithmetic::FixedPoint { rounding, multipliers, exponents } => {
+            let parameters = [from_zero, Each::ints(Some(multipliers)), Each::ints(Some(exponents)), to_zero];
+            match rounding {
+                Rounding::Twice => {
+                    let formula = FixedPoint { least, greatest, scaled: scaled_twice };
+                    Task { formula, parameters, channels, from, to }.run(context);
+                }
+                Rounding::TwiceUp => {
+                    let formula = FixedPoint { least, greatest, scaled: scaled_twice_up };
+                    Task { formula, parameters, channels, from, to }.run(context);
+                }
+                Rounding::Once => {
+                    let formula = FixedPoint { least, greatest, scaled: scaled_once };
+                    Task { formula, parameters, channels, from, to }.run(context);
+                }
+            }
+        }
+        Arithmetic::Float { scales, zero_point } => {
+            let parameters = [from_zero, Each::floats(scales), Each::All(0), to_zero];
+            match zero_point {
+                ZeroPoint::AfterRounding => {
+                    Task { formula: After { least, greatest }, parameters, channels, from, to }.run(context);
+                }
+                ZeroPoint::BeforeRounding => {
+                    Task { formula: Before { least, greatest }, parameters, channels, from, to }.run(context);
+                }
+            }
+        }
+    }
+}
+
+/// The parameters are zero point, multiplier, exponent and the result's zero point.
+#[derive(Clone, Copy)]
+struct FixedPoint<S> {
+    least: i32,
+    greatest: i32,
+    scaled: S,
+}
+
+impl<S: Fn(i32, i32, i32) -> i32 + Copy + Sync> Formula for FixedPoint<S> {
+    #[inline(always)]
+    fn of(&self, x: i32, [from_zero, multiplier, exponent, to_zero]: [i32; PARAMETERS]) -> i32 {
+        let scaled = (self.scaled)(x.wrapping_sub(from_zero), multiplier, exponent);
+        // Confined before the zero point is added: the sum fits.
+        scaled.max(self.least - to_zero).min(self.greatest - to_zero) + to_zero
+    }
+}
+
+/// The parameters are zero point, scale, nothing, and the result's zero point.
+#[derive(Clone, Copy)]
+struct After {
+    least: i32,
+    greatest: i32,
+}
+
+impl Formula for After {
+    #[inline(always)]
+    fn of(&self, x: i32, [from_zero, scale, _, to_zero]: [i32; PARAMETERS]) -> i32 {
+        let scaled = x.wrapping_sub(from_zero) as f32 * float(scale);
+        within(scaled, to_zero, self.least, self.greatest, rounded_small)
+    }
+}
+
+/// As [`After`].
+#[derive(Clone, Copy)]
+struct Before {
+    least: i32,
+    greatest: i32,
+}
+
+impl Formula for Before {
+    #[inline(always)]
+    fn of(&self, x: i32, [from_zero, scale, _, to_zero]: [i32; PARAMETERS]) -> i32 {
+        let scaled = x.wrapping_sub(from_zero) as f32 * float(scale);
+        within(scaled + to_zero as f32, 0, self.least, self.greatest, rounded_small)
+    }
+}

@@ -1,0 +1,220 @@
+//! Every kernel, shape and number of threads against the definition, element by element.
+
+use super::*;
+use crate::elements::{Elements, ElementsMut, Strided};
+use crate::kernel::Kernel;
+use crate::matrix::Order;
+use crate::output::Rounding;
+use crate::quantize::Scheme;
+use crate::range::ElementRange;
+
+const S8: ElementRange = ElementRange { least: -128, greatest: 127 };
+
+/// All the same, channels side by side (few, many, very many), in runs (short and long), and enough for threads.
+const SHAPES: [(usize, usize, usize); 12] = [
+    (1, 1, 0),
+    (2, 3, 0),
+    (1, 1, 1),
+    (3, 1, 100),
+    (50, 3, 1),
+    (1, 128, 1),
+    (3, 300, 1),
+    (5, 7, 2),
+    (4, 90, 3),
+    (2, 5, 130),
+    (1, 2, 66_000),
+    (400, 299, 1),
+];
+
+fn number(i: usize) -> f32 {
+    let noise = (i as u32).wrapping_mul(2654435761) >> 8;
+    match noise % 64 {
+        0 => f32::NAN,
+        1 => f32::INFINITY,
+        2 => -1e30,
+        3..10 => (noise % 41) as f32 / 4.0 - 5.0,
+        _ => noise as f32 / (1 << 20) as f32 - 8.0,
+    }
+}
+
+/// Calls `check` for every kernel and shape, and some numbers of threads.
+fn each_way(check: impl Fn(&Context, Channels, &str)) {
+    for kernel in Kernel::available() {
+        for (outer, channels, inner) in SHAPES {
+            for threads in [1, 3] {
+                let case = format!("{} {outer} x {channels} x {inner} on {threads}", kernel.name);
+                check(&Context::new(kernel, threads), Channels { outer, channels, inner }, &case);
+            }
+        }
+    }
+}
+
+fn elements<T: Copy>(of: &[T]) -> Elements<'_, T> {
+    // SAFETY: a slice.
+    unsafe { Elements::from_raw(of.as_ptr(), of.len()) }
+}
+
+fn elements_mut<T: Copy>(of: &mut [T]) -> ElementsMut<'_, T> {
+    // SAFETY: a slice that nobody else has.
+    unsafe { ElementsMut::from_raw(of.as_mut_ptr(), of.len()) }
+}
+
+fn scales_of(channels: Channels) -> Vec<f32> {
+    (0..channels.channels).map(|c| if c % 3 == 0 { 0.25 } else { 0.01 * (c % 17 + 1) as f32 }).collect()
+}
+
+fn zero_points_of(channels: Channels) -> Vec<i32> {
+    (0..channels.channels).map(|c| c as i32 * 7 % 256 - 128).collect()
+}
+
+fn channel(channels: Channels, i: usize) -> usize {
+    i / channels.inner % channels.channels
+}
+
+#[test]
+fn every_kernel_agrees_on_quantized_numbers() {
+    each_way(|context, channels, case| {
+        let (scales, zero_points) = (scales_of(channels), zero_points_of(channels));
+        let from: Vec<f32> = (0..channels.len()).map(number).collect();
+        for rule in [ToInteger::Divide, ToInteger::Multiply, ToInteger::DivideAway] {
+            let mut got = vec![0i8; from.len()];
+            let to = IntegersMut::I8(elements_mut(&mut got));
+            quantize(context, rule, (&scales, Some(&zero_points)), S8, channels, elements(&from), to);
+            for (i, (&got, &x)) in got.iter().zip(&from).enumerate() {
+                let (scale, zero_point) = (scales[channel(channels, i)], zero_points[channel(channels, i)]);
+                let nearest = match rule {
+                    ToInteger::Divide => (x / scale).round_ties_even(),
+                    ToInteger::Multiply => (x * (1.0 / scale)).round_ties_even(),
+                    ToInteger::DivideAway => (x / scale).round(),
+                };
+                let want = (i64::from(nearest as i32) + i64::from(zero_point)).clamp(-128, 127);
+                assert_eq!(i64::from(got), want, "{case}: {rule:?} {x} / {scale} + {zero_point}");
+            }
+        }
+    });
+}
+
+#[test]
+fn every_kernel_agrees_on_requantized_numbers() {
+    each_way(|context, channels, case| {
+        let (scales, zero_points) = (scales_of(channels), zero_points_of(channels));
+        let multipliers: Vec<i32> = (0..channels.channels).map(|c| (3 << 29) + c as i32 * 12345).collect();
+        let exponents: Vec<i32> = (0..channels.channels).map(|c| (c % 12) as i32 - 9).collect();
+        let from: Vec<i32> = (0..channels.len()).map(|i| (i as i32).wrapping_mul(-1640531527) >> (i % 25)).collect();
+        let zeros = (Some(&zero_points[..]), Some(&zero_points[..]));
+        let mut got = vec![0i8; from.len()];
+        for rounding in [Rounding::Twice, Rounding::TwiceUp, Rounding::Once] {
+            let arithmetic = Arithmetic::FixedPoint { rounding, multipliers: &multipliers, exponents: &exponents };
+            let to = IntegersMut::I8(elements_mut(&mut got));
+            requantize(context, arithmetic, zeros, S8, channels, Integers::I32(elements(&from)), to);
+            for (i, (&got, &x)) in got.iter().zip(&from).enumerate() {
+                let c = channel(channels, i);
+                let scaled = rounding.scaled(x.wrapping_sub(zero_points[c]), multipliers[c], exponents[c]);
+                let want = (i64::from(scaled) + i64::from(zero_points[c])).clamp(-128, 127);
+                assert_eq!(i64::from(got), want, "{case}: {rounding:?} {x}");
+            }
+        }
+        for zero_point in [ZeroPoint::AfterRounding, ZeroPoint::BeforeRounding] {
+            let arithmetic = Arithmetic::Float { scales: &scales, zero_point };
+            let to = IntegersMut::I8(elements_mut(&mut got));
+            requantize(context, arithmetic, zeros, S8, channels, Integers::I32(elements(&from)), to);
+            for (i, (&got, &x)) in got.iter().zip(&from).enumerate() {
+                let (scale, zero) = (scales[channel(channels, i)], zero_points[channel(channels, i)]);
+                let scaled = x.wrapping_sub(zero) as f32 * scale;
+                let want = match zero_point {
+                    ZeroPoint::AfterRounding => i64::from(scaled.round_ties_even() as i32) + i64::from(zero),
+                    ZeroPoint::BeforeRounding => i64::from((scaled + zero as f32).round_ties_even() as i32),
+                };
+                assert_eq!(i64::from(got), want.clamp(-128, 127), "{case}: {zero_point:?} {x}");
+            }
+        }
+    });
+}
+
+#[test]
+fn every_kernel_agrees_on_dequantized_numbers() {
+    each_way(|context, channels, case| {
+        let (scales, zero_points) = (scales_of(channels), zero_points_of(channels));
+        let from: Vec<i16> = (0..channels.len()).map(|i| (i * 7919) as i16).collect();
+        let mut got = vec![0f32; from.len()];
+        let numbers = Integers::I16(elements(&from));
+        dequantize(context, (&scales, Some(&zero_points)), channels, numbers, elements_mut(&mut got));
+        for (i, (&got, &x)) in got.iter().zip(&from).enumerate() {
+            let c = channel(channels, i);
+            assert_eq!(got, (i32::from(x) - zero_points[c]) as f32 * scales[c], "{case}: {x}");
+        }
+    });
+}
+
+/// The definition, with comparisons alone.
+fn ends(numbers: impl Iterator<Item = f32>) -> (f32, f32) {
+    let finite: Vec<f32> = numbers.filter(|x| x.is_finite()).collect();
+    let least = finite.iter().copied().reduce(f32::min);
+    (least.unwrap_or(0.0), finite.iter().copied().reduce(f32::max).unwrap_or(0.0))
+}
+
+#[test]
+fn every_kernel_agrees_on_chosen_quantizations() {
+    each_way(|context, channels, case| {
+        let from: Vec<f32> = (0..channels.len()).map(number).collect();
+        for scheme in [Scheme::Affine, Scheme::Symmetric, Scheme::DynamicLinear] {
+            let (mut scales, mut zero_points) = (vec![0.0; channels.channels], vec![0; channels.channels]);
+            let to = Chosen { scales: elements_mut(&mut scales), zero_points: elements_mut(&mut zero_points) };
+            choose(context, scheme, S8, channels, elements(&from), to);
+            let mut of_channels = vec![vec![]; channels.channels];
+            from.iter().enumerate().for_each(|(i, &x)| of_channels[channel(channels, i)].push(x));
+            for (c, of_channel) in of_channels.into_iter().enumerate() {
+                let want = scheme.of(ends(of_channel.into_iter()), (-128, 127));
+                assert_eq!((scales[c], zero_points[c]), (want.scale, want.zero_point), "{case}: {scheme:?} {c}");
+            }
+        }
+    });
+}
+
+#[test]
+fn every_kernel_agrees_on_quantized_lines() {
+    for kernel in Kernel::available() {
+        for (lines, depth, segment, threads) in
+            [(5, 77, None, 1), (200, 40, Some(16), 1), (140, 1100, None, 3), (3, 0, None, 1), (3, 0, Some(1), 1)]
+        {
+            for order in [Order::DepthContiguous, Order::LineContiguous] {
+                let (runs, len) = if order == Order::DepthContiguous { (lines, depth) } else { (depth, lines) };
+                let stride = len + 3;
+                let numbers: Vec<f32> = (0..runs * stride).map(number).collect();
+                let at = |line, d| match order {
+                    Order::DepthContiguous => (line * stride + d, line * depth + d),
+                    Order::LineContiguous => (d * stride + line, d * lines + line),
+                };
+                // SAFETY: the vector has so many.
+                let from = unsafe { Strided::from_raw(numbers.as_ptr(), (runs, len), stride) };
+                let rule = ToInteger::Divide;
+                let scheme = Scheme::DynamicLinear;
+                let request = Lines { from, order, lines, depth, segment, rule, scheme: Some(scheme), range: S8 };
+                let segments = request.segments();
+                let (mut scales, mut zeros) = (vec![0.0; lines * segments], vec![0; lines * segments]);
+                let mut got = vec![0; lines * depth];
+                let found =
+                    Found { scales: elements_mut(&mut scales), zero_points: Some(elements_mut(&mut zeros)), sign: -1 };
+                request.quantize(&Context::new(kernel, threads), &found, &elements_mut(&mut got));
+                let mut given = vec![0; lines * depth];
+                Lines { scheme: None, ..request }.quantize(
+                    &Context::new(kernel, threads),
+                    &found,
+                    &elements_mut(&mut given),
+                );
+                assert_eq!(got, given, "{}", kernel.name);
+                for (line, d) in (0..lines).flat_map(|line| (0..depth).map(move |d| (line, d))) {
+                    let len = segment.unwrap_or(depth);
+                    let depths = d / len * len..depth.min((d / len + 1) * len);
+                    let want = scheme.of(ends(depths.map(|d| numbers[at(line, d).0])), (-128, 127));
+                    let index = line * segments + d / len;
+                    assert_eq!((scales[index], -zeros[index]), (want.scale, want.zero_point), "{}", kernel.name);
+                    let x = numbers[at(line, d).0];
+                    let nearest = i64::from((x / want.scale).round_ties_even() as i32);
+                    let byte = (nearest + i64::from(want.zero_point)).clamp(-128, 127) as u8;
+                    assert_eq!(got[at(line, d).1], byte, "{} {order:?} {line} {d}", kernel.name);
+                }
+            }
+        }
+    }
+}
