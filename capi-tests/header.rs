@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// The files of src/capi/, in the order in which the header has them.
-const NOUNS: [&str; 23] = [
+const NOUNS: [&str; 26] = [
     "version",
     "verbose",
     "status",
@@ -16,6 +16,8 @@ const NOUNS: [&str; 23] = [
     "pipeline",
     "bit_depth",
     "gemm",
+    "blas",
+    "fully_connected",
     "quantize",
     "range",
     "add",
@@ -25,6 +27,7 @@ const NOUNS: [&str; 23] = [
     "table",
     "packed",
     "lines",
+    "conv_plan",
     "conv",
     "context",
     "shared",

@@ -26,6 +26,7 @@ mod fixed_point;
 mod float_environment;
 mod gemm;
 mod grid;
+mod half;
 mod interval;
 mod kernel;
 mod matrix;
@@ -38,6 +39,7 @@ mod quantize;
 mod range;
 mod ranged;
 mod reading;
+mod real;
 #[cfg(test)]
 mod reference;
 mod scratch;
@@ -57,7 +59,8 @@ pub use gemm::gemm;
 pub use kernel::Kernel;
 pub use matrix::{Encoding, Offset, Operand, Order, Output};
 pub use output::{
-    Cast, Element, Finish, Logistic, QuantizeDown, Residual, Rounding, Scale, Stage, Store, Tanh, Values,
+    Activation, Binary, Cast, Element, Finish, Logistic, Operation, QuantizeDown, Residual, Rounding, Scale, Stage,
+    Store, Table, Tanh, Values,
 };
 pub use quantize::{Derivation, Multiplier, Quantization, Scheme};
 pub use source::Factor;

@@ -112,6 +112,9 @@
 #define QGEMM_GEMM_OPTIONS_INIT {sizeof(qgemm_gemm_options), 0, 0, QGEMM_NULL, 0, QGEMM_NULL}
 /** For a qgemm_bit_depth to begin with: all 8 bits of both sides. */
 #define QGEMM_BIT_DEPTH_INIT {sizeof(qgemm_bit_depth), 0, 0, 0, 0, 0, 0, 0}
+/** For a qgemm_layer to begin with: no weights. */
+#define QGEMM_LAYER_INIT {sizeof(qgemm_layer), QGEMM_NULL, QGEMM_NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, QGEMM_NULL, \
+                          QGEMM_NULL, QGEMM_NULL, 0}
 /** For a qgemm_context_options to begin with: one thread, the calling one. */
 #define QGEMM_CONTEXT_OPTIONS_INIT {sizeof(qgemm_context_options), 1, 0, QGEMM_NULL, QGEMM_NULL}
 /** For a qgemm_add_options to begin with: as TFLite. Type and scales are to be set. */
@@ -147,6 +150,12 @@
 /** Element type: a float of 32 bits. */
 #define QGEMM_TYPE_F32 5
 
+/** Element type: bf16, the upper 16 bits of a float of 32. */
+#define QGEMM_TYPE_BF16 6
+
+/** Element type: a float of 16 bits, IEEE's binary16. */
+#define QGEMM_TYPE_F16 7
+
 /** Storage order: the elements of a row are contiguous. */
 #define QGEMM_ROW_MAJOR 0
 
@@ -161,6 +170,9 @@
 
 /** Axis of a parameter: data[j] for column j. gemmlowp's VectorShape Row. */
 #define QGEMM_PER_COL 2
+
+/** Axis of a tensor that a stage reads, and of nothing else: an element for each of the result's. */
+#define QGEMM_PER_ELEMENT 3
 
 /** Stage: adds u.bias.bias to integers, wrapping around. gemmlowp's OutputStageBiasAddition. */
 #define QGEMM_STAGE_BIAS 1
@@ -216,6 +228,54 @@
 
 /** Stage, the last: integers become those of the result's type, u8, s8 or s16, by their low bits. */
 #define QGEMM_STAGE_CAST_TRUNCATING 15
+
+/**
+ * Stage: floats times u.multiply_f32.scale. With a scale per row here and one per column in the DEQUANTIZE before it, both
+ * sides have scales of their own.
+ */
+#define QGEMM_STAGE_MULTIPLY_F32 16
+
+/**
+ * Stage: a function of floats, by u.activation_f32. Each result is the exact one, rounded to nearest after an error of at
+ * most 0.01 units in the last place; the same bits on every processor.
+ */
+#define QGEMM_STAGE_ACTIVATION_F32 17
+
+/**
+ * Stage: floats x become x + y, x - y, x * y, x / y, or the lesser or the greater of both, where
+ * y = (float)(r - zero_point) * scale, r being another tensor, by u.binary_f32.
+ */
+#define QGEMM_STAGE_BINARY_F32 18
+
+/**
+ * Stage: floats become integers: x * scale + (float)zero_point, each step rounded to 32 bits, then rounded to an integer,
+ * ties to even, saturating, by u.quantize_zero_first. As oneDNN's compiled kernels, scale being one over the result's; its
+ * reference divides by the scale of the result instead: to do so, have a BINARY_F32 with QGEMM_BINARY_DIV before this, and
+ * a scale of 1 here. QUANTIZE adds the zero point after rounding: the results differ, by 1, only where x * scale ends in a
+ * half, or so near to one that the sum with the zero point rounds to it.
+ */
+#define QGEMM_STAGE_QUANTIZE_ZERO_FIRST 19
+
+/** Stage: integers, confined to those of 8 bits, become the table's entries of u.table. */
+#define QGEMM_STAGE_TABLE 20
+
+/** Operation: x + y. */
+#define QGEMM_BINARY_ADD 1
+
+/** Operation: x - y. */
+#define QGEMM_BINARY_SUB 2
+
+/** Operation: x * y. */
+#define QGEMM_BINARY_MUL 3
+
+/** Operation: x / y. */
+#define QGEMM_BINARY_DIV 4
+
+/** Operation: y if it is less than x, else x; so x if y is NaN. */
+#define QGEMM_BINARY_MIN 5
+
+/** Operation: y if it is greater than x, else x; so x if y is NaN. */
+#define QGEMM_BINARY_MAX 6
 
 /**
  * Rounding: twice, as gemmlowp and TFLite's reference do. x, shifted left by a positive exponent (saturating), is multiplied
@@ -687,7 +747,7 @@ typedef struct qgemm_result {
      * length of one; 0 for no gaps.
      */
     int64_t stride;
-    /** QGEMM_TYPE_U8, _S8, _S16, _S32 or _F32. */
+    /** QGEMM_TYPE_U8, _S8, _S16, _S32, _F32, _BF16 or _F16. */
     uint32_t type;
     /** QGEMM_ROW_MAJOR or QGEMM_COL_MAJOR. */
     uint32_t order;
@@ -818,7 +878,7 @@ typedef struct qgemm_stage_residual_f32 {
     const void *data;
     /** As that of QGEMM_STAGE_RESIDUAL. */
     int64_t stride;
-    /** QGEMM_TYPE_U8, _S8, _S16, _S32 or _F32. */
+    /** QGEMM_TYPE_U8, _S8, _S16, _S32, _F32, _BF16 or _F16. */
     uint32_t type;
     /** QGEMM_ROW_MAJOR or QGEMM_COL_MAJOR. */
     uint32_t order;
@@ -835,6 +895,66 @@ typedef struct qgemm_stage_quantize {
     /** Added after rounding, wrapping around. */
     int32_t zero_point;
 } qgemm_stage_quantize;
+
+/** Parameters of QGEMM_STAGE_MULTIPLY_F32. */
+typedef struct qgemm_stage_multiply_f32 {
+    /** What is multiplied by: finite. */
+    struct qgemm_f32_values scale;
+} qgemm_stage_multiply_f32;
+
+/** Parameters of QGEMM_STAGE_ACTIVATION_F32. */
+typedef struct qgemm_stage_activation_f32 {
+    /** One of QGEMM_FUNCTION_RELU to QGEMM_FUNCTION_CLIP. */
+    uint32_t function;
+    /** As the function says; finite where it says so, and of QGEMM_FUNCTION_CLIP not NaN. Else not looked at. */
+    float alpha;
+    /** As alpha. */
+    float beta;
+} qgemm_stage_activation_f32;
+
+/** Parameters of QGEMM_STAGE_BINARY_F32. */
+typedef struct qgemm_stage_binary_f32 {
+    /**
+     * The elements r. With axis QGEMM_PER_ELEMENT as those of QGEMM_STAGE_RESIDUAL_F32; else one after the other, and none of
+     * them in the result.
+     */
+    const void *data;
+    /** As that of QGEMM_STAGE_RESIDUAL, with axis QGEMM_PER_ELEMENT; else not looked at. */
+    int64_t stride;
+    /** QGEMM_TYPE_U8, _S8, _S16, _S32, _F32, _BF16 or _F16. */
+    uint32_t type;
+    /** QGEMM_ROW_MAJOR or QGEMM_COL_MAJOR, with axis QGEMM_PER_ELEMENT; else not looked at. */
+    uint32_t order;
+    /** Subtracted from every element, wrapping around; 0 for floats. */
+    int32_t zero_point;
+    /** What the difference is multiplied by: finite. */
+    float scale;
+    /** One of QGEMM_BINARY_ADD to QGEMM_BINARY_MAX. */
+    uint32_t operation;
+    /**
+     * QGEMM_PER_ELEMENT; QGEMM_PER_ROW or QGEMM_PER_COL for as many elements as there are rows or columns; QGEMM_UNIFORM for
+     * one.
+     */
+    uint32_t axis;
+} qgemm_stage_binary_f32;
+
+/** Parameters of QGEMM_STAGE_QUANTIZE_ZERO_FIRST. */
+typedef struct qgemm_stage_quantize_zero_first {
+    /** What is multiplied by, usually one over the result's scale: finite. */
+    struct qgemm_f32_values scale;
+    /** Added before rounding. */
+    int32_t zero_point;
+} qgemm_stage_quantize_zero_first;
+
+/** Parameters of QGEMM_STAGE_TABLE. */
+typedef struct qgemm_stage_table {
+    /** 256 bytes: that of a number x is entries[(uint8_t)x]. */
+    const void *entries;
+    /** QGEMM_TYPE_U8 or QGEMM_TYPE_S8: which numbers are looked up. Others become the nearest of these. */
+    uint32_t from_type;
+    /** QGEMM_TYPE_U8 or QGEMM_TYPE_S8: what the entries are. */
+    uint32_t to_type;
+} qgemm_stage_table;
 
 /** The parameters of a stage: those that its kind names. */
 typedef union qgemm_stage_parameters {
@@ -864,6 +984,16 @@ typedef union qgemm_stage_parameters {
     struct qgemm_stage_residual_f32 residual_f32;
     /** Of QGEMM_STAGE_QUANTIZE. */
     struct qgemm_stage_quantize quantize;
+    /** Of QGEMM_STAGE_MULTIPLY_F32. */
+    struct qgemm_stage_multiply_f32 multiply_f32;
+    /** Of QGEMM_STAGE_ACTIVATION_F32. */
+    struct qgemm_stage_activation_f32 activation_f32;
+    /** Of QGEMM_STAGE_BINARY_F32. */
+    struct qgemm_stage_binary_f32 binary_f32;
+    /** Of QGEMM_STAGE_QUANTIZE_ZERO_FIRST. */
+    struct qgemm_stage_quantize_zero_first quantize_zero_first;
+    /** Of QGEMM_STAGE_TABLE. */
+    struct qgemm_stage_table table;
     /** Makes room for kinds to come. */
     uint64_t reserved[16];
 } qgemm_stage_parameters;
@@ -874,16 +1004,36 @@ typedef union qgemm_stage_parameters {
  * A pipeline starts with the sums, integers of 32 bits. Stages follow in any number and order, as long as each takes what the
  * one before it gives:
  *
- *   - integers to integers: BIAS, QUANTIZE_DOWN, SCALE, CLAMP, TANH, LOGISTIC, SCALE_F32, RESIDUAL
+ *   - integers to integers: BIAS, QUANTIZE_DOWN, SCALE, CLAMP, TANH, LOGISTIC, SCALE_F32, RESIDUAL, TABLE
  *   - integers to floats: DEQUANTIZE
- *   - floats to floats: BIAS_F32, CLAMP_F32, RESIDUAL_F32
- *   - floats to integers: QUANTIZE
+ *   - floats to floats: BIAS_F32, CLAMP_F32, RESIDUAL_F32, MULTIPLY_F32, ACTIVATION_F32, BINARY_F32
+ *   - floats to integers: QUANTIZE, QUANTIZE_ZERO_FIRST
  *   - integers to u8, s8 or s16: CAST_SATURATING, CAST_TRUNCATING, and then nothing more
  *
- * What the last one gives has to be the result's type; no stage at all gives QGEMM_TYPE_S32.
+ * What the last one gives has to be the result's type; no stage at all gives QGEMM_TYPE_S32. Floats may become any of
+ * QGEMM_TYPE_F32, QGEMM_TYPE_BF16 and QGEMM_TYPE_F16: these are rounded to nearest, ties to even.
+ *
+ * What oneDNN calls attributes are operands, options and stages here, and all of them are run-time arguments:
+ *
+ *   - zero points of source and weights: minus offset of qgemm_operand, for all or for each row of lhs and column of rhs;
+ *     of groups along k: zero_points of qgemm_pack_options
+ *   - scales of source and weights: DEQUANTIZE by their product where both are for whole tensors, or the weights' per
+ *     channel, or DEQUANTIZE by the weights' per column and MULTIPLY_F32 by the source's per row; of groups along k: scales
+ *     of qgemm_pack_options
+ *   - bias s32: BIAS before DEQUANTIZE; bias f32: BIAS_F32; of other types: BINARY_F32 with QGEMM_PER_COL
+ *   - eltwise: ACTIVATION_F32, and CLAMP_F32 for clip; linear is QGEMM_FUNCTION_LINEAR, or MULTIPLY_F32 and BIAS_F32
+ *   - sum, with its scale and zero point: RESIDUAL_F32, from the result itself or any other place
+ *   - binary: BINARY_F32, its tensor of the result's shape, or broadcast along rows, columns or both
+ *   - scale and zero point of the destination: QUANTIZE_ZERO_FIRST, and CAST_SATURATING; for floats MULTIPLY_F32
+ *   - rounding mode: to nearest, ties to even, whatever the thread's floating point environment is
+ *   - dnnl_gemm_u8s8s32: qgemm_gemm_u8s8s32()
+ *   - prelu, the fusion of a depthwise convolution, dropout, stochastic rounding, and scales of other types than f32 are not
+ *     here
+ *
+ * Those post-ops are stages in the list's order.
  */
 typedef struct qgemm_stage {
-    /** Which stage: QGEMM_STAGE_BIAS to QGEMM_STAGE_CAST_TRUNCATING. */
+    /** Which stage: QGEMM_STAGE_BIAS to QGEMM_STAGE_TABLE. */
     uint32_t kind;
     /** 0. */
     uint32_t reserved;
@@ -975,6 +1125,64 @@ typedef struct qgemm_gemm_options {
     /** How many bits of the elements count; NULL for all 8, exactly. */
     const struct qgemm_bit_depth *bit_depth;
 } qgemm_gemm_options;
+
+/**
+ * A fully connected layer of a quantized network, as in Jacob et al., "Quantization and Training of Neural Networks for
+ * Efficient Integer-Arithmetic-Only Inference" (2017), section 2.4.
+ *
+ * Set all of it to zero with QGEMM_LAYER_INIT first, then what matters.
+ */
+typedef struct qgemm_layer {
+    /** sizeof(qgemm_layer). */
+    size_t struct_size;
+    /** units x depth elements, a row for each unit; or NULL if packed is given. May be NULL if there are none. */
+    const void *weights;
+    /**
+     * The weights in packed form, as the rhs of a product: depth x units, that is, packed from these rows as
+     * QGEMM_COL_MAJOR; without groups. NULL if weights is given.
+     */
+    const struct qgemm_packed *packed;
+    /** How many results there are for each row of the input, at least 0. */
+    int64_t units;
+    /** How many elements a row of the input has, at least 0. */
+    int64_t depth;
+    /** Elements from the start of one row of weights to the next, at least 1; 0 for no gaps. Not looked at if packed. */
+    int64_t weights_stride;
+    /** QGEMM_TYPE_U8 or QGEMM_TYPE_S8; if packed, it may also be 0. */
+    uint32_t weights_type;
+    /** QGEMM_TYPE_U8 or QGEMM_TYPE_S8. */
+    uint32_t input_type;
+    /** QGEMM_TYPE_U8, QGEMM_TYPE_S8 or QGEMM_TYPE_S16. */
+    uint32_t output_type;
+    /**
+     * QGEMM_ROUND_TWICE: as TFLite's reference kernels; QGEMM_ROUND_ONCE: as these with TFLITE_SINGLE_ROUNDING;
+     * QGEMM_ROUND_TWICE_UP: as ruy on x86.
+     */
+    uint32_t rounding;
+    /** The weight that stands for 0. */
+    int32_t weights_zero_point;
+    /** The element of the input that stands for 0. */
+    int32_t input_zero_point;
+    /** The result that stands for 0. */
+    int32_t output_zero_point;
+    /** The least result, one of output_type: where the activation function begins, as TFLite has it. */
+    int32_t output_min;
+    /** The greatest result, one of output_type and not less than output_min. */
+    int32_t output_max;
+    /** 0. */
+    int32_t reserved;
+    /** As many integers as there are units, of the scale of input times weights; NULL for 0. */
+    const int32_t *bias;
+    /**
+     * As many multipliers as multiplier_count says, and each with its exponent: what brings the sums to the scale of the
+     * output. See qgemm_multipliers_from_scales().
+     */
+    const int32_t *multipliers;
+    /** -31 to 30. */
+    const int32_t *exponents;
+    /** 1 for all units, or one for each unit. */
+    int64_t multiplier_count;
+} qgemm_layer;
 
 /**
  * The real numbers that the codes of a tensor are spread over, as TensorFlow and nnlib quantize: the least code stands for
@@ -1448,6 +1656,179 @@ qgemm_status qgemm_gemm_workspace_size_with(const struct qgemm_context *context,
                                             size_t *size);
 
 /**
+ * Multiplies a matrix of unsigned bytes by one of signed bytes: dnnl_gemm_u8s8s32 of oneDNN, but exact on every processor.
+ *
+ *     c(i,j) = alpha * sum over l of (a(i,l) - ao) * (b(l,j) - bo) + beta * c(i,j) + offset(i,j)
+ *
+ * Everything is row-major: the rows of a matrix begin lda, ldb or ldc elements one after the other. Where alpha is 1 and
+ * beta is 0 or 1, the arithmetic is on int32_t and wraps around. Else it is in double: the sum over l, which still wraps
+ * around at 32 bits, times alpha, and that plus beta * c(i,j), and that plus the offset, is rounded to the nearest integer,
+ * ties to even, and confined to int32_t. Where beta is 0, c is not read.
+ *
+ * It runs on the threads that qgemm_set_max_num_threads() is about. a, b and c do not overlap, nor co and c.
+ *
+ * @param transa   'N' or 'n': a is m x k; 'T' or 't': it lies as its transpose, k x m
+ * @param transb   'N' or 'n': b is k x n; 'T' or 't': it lies as its transpose, n x k
+ * @param offsetc  'F' or 'f': offset(i,j) is co[0]; 'C' or 'c': it is co[i]; 'R' or 'r': it is co[j]
+ * @param m        rows of c, at least 0
+ * @param n        columns of c, at least 0
+ * @param k        how many products are summed, at least 0
+ * @param alpha    finite
+ * @param a        left-hand matrix
+ * @param lda      at least the length of a's rows as they lie: k, or m if transposed
+ * @param ao       the zero point of a
+ * @param b        right-hand matrix
+ * @param ldb      at least the length of b's rows as they lie: n, or k if transposed
+ * @param bo       the zero point of b
+ * @param beta     finite
+ * @param c        the result, and what is added to
+ * @param ldc      at least n
+ * @param co       1, m or n offsets, as offsetc says; NULL for 0
+ * @return QGEMM_STATUS_OK, or why nothing was written: OPTION (transa, transb, offsetc), SHAPE, STRIDE, NULL_POINTER,
+ *         ALIGNMENT, TOO_LARGE, PARAMETER (alpha, beta), OVERLAP, OUT_OF_MEMORY, UNSUPPORTED (QGEMM_ISA); details in
+ *         qgemm_last_error()
+ *
+ * @pre All matrices and co reach as far as the sizes and strides say, and nobody writes to them, or reads c, during the call.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_gemm_u8s8s32(char transa,
+                                char transb,
+                                char offsetc,
+                                int64_t m,
+                                int64_t n,
+                                int64_t k,
+                                float alpha,
+                                const uint8_t *a,
+                                int64_t lda,
+                                uint8_t ao,
+                                const int8_t *b,
+                                int64_t ldb,
+                                int8_t bo,
+                                float beta,
+                                int32_t *c,
+                                int64_t ldc,
+                                const int32_t *co);
+
+/**
+ * As qgemm_gemm_u8s8s32(), both matrices of signed bytes: dnnl_gemm_s8s8s32 of oneDNN.
+ *
+ * @param transa   as in qgemm_gemm_u8s8s32()
+ * @param transb   as in qgemm_gemm_u8s8s32()
+ * @param offsetc  as in qgemm_gemm_u8s8s32()
+ * @param m        as in qgemm_gemm_u8s8s32()
+ * @param n        as in qgemm_gemm_u8s8s32()
+ * @param k        as in qgemm_gemm_u8s8s32()
+ * @param alpha    as in qgemm_gemm_u8s8s32()
+ * @param a        left-hand matrix
+ * @param lda      as in qgemm_gemm_u8s8s32()
+ * @param ao       the zero point of a
+ * @param b        right-hand matrix
+ * @param ldb      as in qgemm_gemm_u8s8s32()
+ * @param bo       the zero point of b
+ * @param beta     as in qgemm_gemm_u8s8s32()
+ * @param c        as in qgemm_gemm_u8s8s32()
+ * @param ldc      as in qgemm_gemm_u8s8s32()
+ * @param co       as in qgemm_gemm_u8s8s32()
+ * @return as qgemm_gemm_u8s8s32()
+ *
+ * @pre As for qgemm_gemm_u8s8s32().
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_gemm_s8s8s32(char transa,
+                                char transb,
+                                char offsetc,
+                                int64_t m,
+                                int64_t n,
+                                int64_t k,
+                                float alpha,
+                                const int8_t *a,
+                                int64_t lda,
+                                int8_t ao,
+                                const int8_t *b,
+                                int64_t ldb,
+                                int8_t bo,
+                                float beta,
+                                int32_t *c,
+                                int64_t ldc,
+                                const int32_t *co);
+
+/**
+ * As qgemm_gemm_u8s8s32(), both matrices of unsigned bytes.
+ *
+ * @param transa   as in qgemm_gemm_u8s8s32()
+ * @param transb   as in qgemm_gemm_u8s8s32()
+ * @param offsetc  as in qgemm_gemm_u8s8s32()
+ * @param m        as in qgemm_gemm_u8s8s32()
+ * @param n        as in qgemm_gemm_u8s8s32()
+ * @param k        as in qgemm_gemm_u8s8s32()
+ * @param alpha    as in qgemm_gemm_u8s8s32()
+ * @param a        left-hand matrix
+ * @param lda      as in qgemm_gemm_u8s8s32()
+ * @param ao       the zero point of a
+ * @param b        right-hand matrix
+ * @param ldb      as in qgemm_gemm_u8s8s32()
+ * @param bo       the zero point of b
+ * @param beta     as in qgemm_gemm_u8s8s32()
+ * @param c        as in qgemm_gemm_u8s8s32()
+ * @param ldc      as in qgemm_gemm_u8s8s32()
+ * @param co       as in qgemm_gemm_u8s8s32()
+ * @return as qgemm_gemm_u8s8s32()
+ *
+ * @pre As for qgemm_gemm_u8s8s32().
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_gemm_u8u8s32(char transa,
+                                char transb,
+                                char offsetc,
+                                int64_t m,
+                                int64_t n,
+                                int64_t k,
+                                float alpha,
+                                const uint8_t *a,
+                                int64_t lda,
+                                uint8_t ao,
+                                const uint8_t *b,
+                                int64_t ldb,
+                                uint8_t bo,
+                                float beta,
+                                int32_t *c,
+                                int64_t ldc,
+                                const int32_t *co);
+
+/**
+ * Computes a fully connected layer: bit-exact with the reference kernels of TFLite and TFLite Micro for 8 bits.
+ *
+ *     sum(b,u)    = bias(u) + sum over d of (input(b,d) - input_zero_point) * (weights(u,d) - weights_zero_point)
+ *     output(b,u) = min(max(scaled(sum(b,u)) + output_zero_point, output_min), output_max)
+ *
+ * where scaled is sum * multiplier / 2^31 * 2^exponent as the rounding says; sums wrap around at 32 bits. Of a positive
+ * exponent TFLite's reference wraps around where it leaves 32 bits on the way; here it saturates.
+ *
+ * @param context        the threads and the memory to use; NULL for those that qgemm_set_max_num_threads() is about
+ * @param layer          weights and parameters
+ * @param batch          rows of input and output, at least 0
+ * @param input          batch x depth elements, row-major; may be NULL if there are none
+ * @param input_stride   elements from the start of one row to the next, at least 1; 0 for no gaps
+ * @param output         batch x units elements, row-major; may be NULL if there are none. It overlaps nothing that is read
+ * @param output_stride  elements from the start of one row to the next, at least units; 0 for no gaps
+ * @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER, ALIGNMENT, STRUCT_SIZE, OPTION (reserved, rounding, or
+ *         weights both plain and packed), SHAPE, STRIDE, TYPE, TOO_LARGE, SHIFT_RANGE (an exponent), PARAMETER (output_min
+ *         and output_max), VECTOR_LENGTH (multiplier_count), OVERLAP, PACKED_LAYOUT (packed as a lhs), STAGE_ORDER (packed
+ *         with groups), OUT_OF_MEMORY, UNSUPPORTED (QGEMM_ISA); details in qgemm_last_error()
+ *
+ * @pre All that layer points at, input and output reach as far as their sizes and strides say, and nobody writes to them, or
+ * reads the output, during the call.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_fully_connected(const struct qgemm_context *context,
+                                   const struct qgemm_layer *layer,
+                                   int64_t batch,
+                                   const void *input,
+                                   int64_t input_stride,
+                                   void *output,
+                                   int64_t output_stride);
+
+/**
  * Turns a real multiplier into integers: real = multiplier * 2^(exponent - 31), rounded to nearest, ties up.
  *
  * As TFLite's QuantizeMultiplier. The multiplier is 2^30 to 2^31 - 1 and the exponent -31 to 30; for what rounds to less
@@ -1511,6 +1892,33 @@ qgemm_status qgemm_multiplier_from_scales(uint32_t derivation,
                                           int32_t *multiplier,
                                           int32_t *exponent,
                                           float *scale);
+
+/**
+ * As qgemm_multiplier_from_scales(), for each channel of the right-hand matrix: what a layer with a scale for each row of
+ * its weights takes.
+ *
+ * @param derivation    as in qgemm_multiplier_from_scales()
+ * @param lhs_scale     what 1 stands for in the left-hand matrix; above 0 and finite
+ * @param rhs_scales    count scales, one for each channel; above 0 and finite. May be NULL if there are none
+ * @param count         how many channels, at least 0
+ * @param result_scale  what 1 stands for in the result; above 0 and finite
+ * @param multipliers   count results, or NULL if they are not wanted
+ * @param exponents     count results, or NULL if they are not wanted
+ * @param scales        the multipliers as floats, rounded to nearest; or NULL if they are not wanted
+ * @return QGEMM_STATUS_OK, or why nothing was written: OPTION (an unknown derivation), SHAPE (count is negative),
+ *         NULL_POINTER, ALIGNMENT, TOO_LARGE, PARAMETER (a scale, or what comes of them, is out of its range)
+ *
+ * @pre There are count scales; multipliers, exponents and scales have room for as many, unless they are null.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_multipliers_from_scales(uint32_t derivation,
+                                           float lhs_scale,
+                                           const float *rhs_scales,
+                                           int64_t count,
+                                           float result_scale,
+                                           int32_t *multipliers,
+                                           int32_t *exponents,
+                                           float *scales);
 
 /**
  * Chooses scale and zero point, so that the integers from qmin to qmax stand for the real numbers from min to max.
@@ -2163,9 +2571,9 @@ qgemm_status qgemm_packed_load(const void *bytes, size_t size, struct qgemm_pack
  * and an offset of its own, in one pass over memory.
  *
  * What comes of it are the elements of a qgemm_operand of the same rows, columns and order, with stride 0; the offsets are its
- * field offset, per row of lhs or per column of rhs. A product of m x k floats, quantized, and packed weights of k x n is then
- * qgemm_quantize_lines_f32(), and qgemm_gemm() with the stages QGEMM_STAGE_DEQUANTIZE per row and again, as a float, per column. No
- * memory is allocated.
+ * field offset, per row of lhs or per column of rhs. The stage QGEMM_STAGE_DEQUANTIZE of a product takes the scales, those of rows or
+ * those of columns; the other side's are multiplied by after it. Nothing is allocated. For one product this is quicker than to pack
+ * the operand with qgemm_pack_f32(), which has to prove more of it.
  *
  * @param context       the threads to use; NULL for those that qgemm_set_max_num_threads() is about
  * @param floats        the matrix
