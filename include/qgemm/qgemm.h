@@ -117,6 +117,8 @@
                           QGEMM_NULL, QGEMM_NULL, 0}
 /** For a qgemm_context_options to begin with: one thread, the calling one. */
 #define QGEMM_CONTEXT_OPTIONS_INIT {sizeof(qgemm_context_options), 1, 0, QGEMM_NULL, QGEMM_NULL}
+/** For a qgemm_add_options to begin with: as TFLite. Type and scales are to be set. */
+#define QGEMM_ADD_OPTIONS_INIT {sizeof(qgemm_add_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 /** For a qgemm_conv_desc to begin with: 1 x 1, one pixel at a time, no padding, one group. Channels and types are to be set. */
 #define QGEMM_CONV_DESC_INIT {sizeof(qgemm_conv_desc), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 /** For a qgemm_conv_images to begin with: no images. */
@@ -382,6 +384,100 @@
  * the example in gemmlowp's documentation.
  */
 #define QGEMM_DERIVE_QNNPACK 3
+
+/** Requantization by ranges: in double, rounded once, to nearest, ties to even. Off by no more than 0.501 codes. */
+#define QGEMM_RANGES_EXACT 0
+
+/**
+ * Requantization by ranges: TensorFlow's Requantize, in fixed point of 64 bits; the result's range stays as it is, though
+ * no code may stand for 0. Where TensorFlow's products overflow, these do not.
+ */
+#define QGEMM_RANGES_TENSORFLOW 1
+
+/**
+ * Requantization by ranges: nnlib's Requantize_32to8, in fixed point of 32 bits, ties up; in double where the codes of the
+ * result are nearer to each other than those of the sums. The range of the sums has to be symmetric.
+ */
+#define QGEMM_RANGES_NNLIB 2
+
+/**
+ * Addition as TFLite's reference: ADD and SUB of u8 and s8 (which it shifts to the left by 20 first) and of s16 (by 15, zero
+ * points 0). Each of three products with a fixed-point number is rounded twice: ties up, and then ties away from zero.
+ */
+#define QGEMM_ADD_TFLITE 0
+
+/** Addition as TFLite does it where it was built for single rounding: each product is rounded once, ties up. */
+#define QGEMM_ADD_TFLITE_SINGLE 1
+
+/**
+ * Addition as XNNPACK, of u8 and s8: multipliers of 21 bits, the sum rounded once, ties up. a_scale / c_scale and b_scale /
+ * c_scale are 2^-10 to just below 256.
+ */
+#define QGEMM_ADD_XNNPACK 2
+
+/**
+ * Addition as QNNPACK, of u8 and s8: multipliers of 22 bits, the sum rounded once, ties away from zero. a_scale / c_scale
+ * and b_scale / c_scale are 2^-14 to just below 256, the greater of them at least 2^-10.
+ */
+#define QGEMM_ADD_QNNPACK 3
+
+/**
+ * Addition in float, the sum rounded once, ties to even:
+ * (a - a_zero_point) * (a_scale / c_scale) + (b - b_zero_point) * (b_scale / c_scale). The quotients are below 2^64.
+ */
+#define QGEMM_ADD_F32 4
+
+/** Flag of an addition: b is subtracted. In TFLite's modes its multiplier becomes negative, as in TFLite's SUB. */
+#define QGEMM_ADD_SUBTRACT 1
+
+/**
+ * Sums of 32 bits: nnlib's QuantizedAdd_8p8to32, integers only. The tensor whose codes are farther apart is multiplied by
+ * 0x7F80, the other by as much less, rounded; max is 2^31 / 0x7F80 of the greater distance. Off by no more than 0.01 codes
+ * of that tensor; 128 such sums may be added up. 0 has to be in both ranges.
+ */
+#define QGEMM_ADD32_NNLIB 0
+
+/**
+ * Sums of 32 bits: nnlib's QuantizedBiasAdd_8p8to32, in float, rounded to nearest; max is 2^17 times the greatest
+ * magnitude in the ranges, as with the next. 0 has to be in both ranges.
+ */
+#define QGEMM_ADD32_NNLIB_BIAS 1
+
+/**
+ * Sums of 32 bits: TensorFlow's QuantizedBiasAdd, and the template QuantizedAdd in its quantization_utils.h. Every code is
+ * requantized by itself, and what stands for 0, which is 0 or -1, is added. Off by up to 4.
+ */
+#define QGEMM_ADD32_TENSORFLOW_HELPER 2
+
+/**
+ * Sums of 32 bits: TensorFlow's operation QuantizedAdd; max is 2^14 times the greatest magnitude. Off by up to 0.41 codes of
+ * a tensor.
+ */
+#define QGEMM_ADD32_TENSORFLOW_OPERATION 3
+
+/** Sums of 32 bits: max is 2^17 times the greatest magnitude, and the sum is rounded once, to nearest, ties to even. */
+#define QGEMM_ADD32_EXACT 4
+
+/** Codes of 8 bits: in double, rounded once, to nearest, ties to even. */
+#define QGEMM_ADD8_EXACT 0
+
+/**
+ * Codes of 8 bits: nnlib's QuantizedAdd_8p8to8 for tensors of the same shape, in multipliers of 14 bits. Off by some 0.55
+ * codes where the range is as wide as a's and b's together, and by 0.08 of how many times narrower it is.
+ */
+#define QGEMM_ADD8_NNLIB_FLAT 1
+
+/**
+ * Codes of 8 bits: the QuantizedAdd_8p8to8 that nnlib had before, in a multiplier of 7 bits and a fraction, without its
+ * overflows. Off by less than 2 codes.
+ */
+#define QGEMM_ADD8_NNLIB_SPEC 2
+
+/** Flag of a guess: its min stays, and what is less becomes the least code. */
+#define QGEMM_ADD8_FIXED_MIN 1
+
+/** Flag of a guess: its max stays, and what is greater becomes the greatest code. */
+#define QGEMM_ADD8_FIXED_MAX 2
 
 /** Quantizing: x / scale, rounded to float, and then to the nearest integer, ties to even. As ONNX's QuantizeLinear. */
 #define QGEMM_QUANTIZE_DIVIDE 0
@@ -1086,6 +1182,76 @@ typedef struct qgemm_layer {
     /** 1 for all units, or one for each unit. */
     int64_t multiplier_count;
 } qgemm_layer;
+
+/**
+ * The real numbers that the codes of a tensor are spread over, as TensorFlow and nnlib quantize: the least code stands for
+ * min, the greatest for max, and code q of 0 to 255 for min + q * (max - min) / 255. If both are 0, every code stands
+ * for 0. Elsewhere min is less than max, both are finite, and a float holds their difference.
+ *
+ * Sums of 32 bits are 2^32 codes, (max - min) / 2^32 apart, of which the one that is nearest to 0 stands for 0; if min
+ * is -max, that is the code 0.
+ */
+typedef struct qgemm_range {
+    /** What the least code stands for. */
+    float min;
+    /** What the greatest code stands for. */
+    float max;
+} qgemm_range;
+
+/**
+ * Two tensors to be added, and their sum, all of one type.
+ *
+ * Set all of it to zero with QGEMM_ADD_OPTIONS_INIT first, then what matters.
+ */
+typedef struct qgemm_add_options {
+    /** sizeof(qgemm_add_options). */
+    size_t struct_size;
+    /** QGEMM_TYPE_U8, _S8 or _S16. */
+    uint32_t type;
+    /** QGEMM_ADD_TFLITE, _TFLITE_SINGLE, _XNNPACK, _QNNPACK or _F32. */
+    uint32_t mode;
+    /** What 1 in a stands for: above 0, finite and normal, as the other scales. */
+    float a_scale;
+    /** What in a stands for 0: a number of the type, as the other zero points; of type s16, 0 but with QGEMM_ADD_F32. */
+    int32_t a_zero_point;
+    /** What 1 in b stands for. */
+    float b_scale;
+    /** What in b stands for 0. */
+    int32_t b_zero_point;
+    /** What 1 in the sum stands for; in TFLite's modes more than the greater of the others / 2^19, of type s16 / 2^14. */
+    float c_scale;
+    /** What in the sum stands for 0. */
+    int32_t c_zero_point;
+    /** What the sum is confined to, an activation perhaps: numbers of the type. If both are 0, to the type. */
+    int32_t c_least;
+    /** Not less than c_least. */
+    int32_t c_greatest;
+    /** 0 or QGEMM_ADD_SUBTRACT. */
+    uint32_t flags;
+    /** 0. */
+    uint32_t reserved;
+} qgemm_add_options;
+
+/** What qgemm_add_prepare() found. It holds no pointers, and may be copied and kept. */
+typedef struct qgemm_add_parameters {
+    /** As in qgemm_add_options. */
+    uint32_t type;
+    /** As in qgemm_add_options. */
+    uint32_t mode;
+    /** Of a, b and c. */
+    int32_t zero_points[3];
+    /**
+     * In TFLite's modes those of a, b and the sum, fractions of 2^31; in QGEMM_ADD_F32 the bits of the floats for a and b;
+     * else those of a and b, and what is added.
+     */
+    int32_t multipliers[3];
+    /** How far the products with them are shifted to the right: 0 to 31. */
+    int32_t shifts[3];
+    /** What the sum is confined to. */
+    int32_t least;
+    /** What the sum is confined to. */
+    int32_t greatest;
+} qgemm_add_parameters;
 
 /**
  * A tensor as outer * channels * inner contiguous elements: element (o, c, i) is number (o * channels + c) * inner + i.
@@ -1806,6 +1972,288 @@ qgemm_status qgemm_scale_s32(int32_t x,
                              int32_t exponent,
                              uint32_t rounding,
                              int32_t *result);
+
+/**
+ * Finds the range that sums need: what the least of them stands for and what the greatest does, widened to include 0.
+ * TensorFlow's RequantizationRange, which forgets the latter where all are negative, and nnlib's.
+ *
+ * @param context  the threads to use; NULL for those that qgemm_set_max_num_threads() is about
+ * @param x        the sums; may be NULL if there are none
+ * @param size     how many, at least 0
+ * @param x_range  what the sums stand for
+ * @param range    the result; min and max are 0 if all sums stand for 0, or there are none
+ * @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER, ALIGNMENT, SHAPE (size), TOO_LARGE, PARAMETER
+ *         (x_range is none), UNSUPPORTED (QGEMM_ISA); details in qgemm_last_error()
+ *
+ * @pre x has size elements, nobody writes to them during the call, and range may be written to.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_requantization_range_s32(const struct qgemm_context *context,
+                                            const int32_t *x,
+                                            int64_t size,
+                                            struct qgemm_range x_range,
+                                            struct qgemm_range *range);
+
+/**
+ * Brings sums of 32 bits to codes of 8 or 16: those of what they stand for, or the nearest that there are.
+ *
+ * But for QGEMM_RANGES_TENSORFLOW the result's range is first widened, at one end and as little as possible, so that
+ * a code stands for 0, unless 0 is so near to an end that none can.
+ *
+ * @param context  the threads to use; NULL for those that qgemm_set_max_num_threads() is about
+ * @param mode     QGEMM_RANGES_EXACT, _TENSORFLOW or _NNLIB
+ * @param x        the sums; may be NULL if there are none
+ * @param size     how many, at least 0
+ * @param x_range  what they stand for
+ * @param y_range  what the codes are to stand for; 0 is in it. If min and max are 0, all become the least code
+ * @param type     QGEMM_TYPE_U8, _S8 or, with QGEMM_RANGES_EXACT, _S16
+ * @param y        where size codes go; it may not overlap x
+ * @param actual   the range that they have: y_range, widened; or NULL if it is not wanted
+ * @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER, ALIGNMENT, SHAPE (size), TOO_LARGE, TYPE, OPTION
+ *         (mode), PARAMETER (a range is none, or not as the mode asks for; 0 is not in y_range; TensorFlow's: x_range is
+ *         2^36 times as wide as y_range), OVERLAP, UNSUPPORTED (QGEMM_ISA); details in qgemm_last_error()
+ *
+ * @pre x and y have size elements, nobody else writes to them or reads y during the call, and actual, unless it is null, may be
+ * written to.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_requantize_s32(const struct qgemm_context *context,
+                                  uint32_t mode,
+                                  const int32_t *x,
+                                  int64_t size,
+                                  struct qgemm_range x_range,
+                                  struct qgemm_range y_range,
+                                  uint32_t type,
+                                  void *y,
+                                  struct qgemm_range *actual);
+
+/**
+ * As qgemm_requantization_range_s32() followed by qgemm_requantize_s32() with what it found: TensorFlow's and nnlib's
+ * QuantizeDownAndShrinkRange.
+ *
+ * @param context  the threads to use; NULL for those that qgemm_set_max_num_threads() is about
+ * @param mode     QGEMM_RANGES_EXACT, _TENSORFLOW or _NNLIB
+ * @param x        the sums; may be NULL if there are none
+ * @param size     how many, at least 0
+ * @param x_range  what they stand for
+ * @param type     QGEMM_TYPE_U8, _S8 or, with QGEMM_RANGES_EXACT, _S16
+ * @param y        where size codes go; it may not overlap x
+ * @param actual   the range that they have
+ * @return as qgemm_requantize_s32()
+ *
+ * @pre x and y have size elements, nobody else writes to them or reads y during the call, and actual may be written to.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_quantize_down_and_shrink_range(const struct qgemm_context *context,
+                                                  uint32_t mode,
+                                                  const int32_t *x,
+                                                  int64_t size,
+                                                  struct qgemm_range x_range,
+                                                  uint32_t type,
+                                                  void *y,
+                                                  struct qgemm_range *actual);
+
+/**
+ * Computes from scales and zero points how tensors are added.
+ *
+ *     c stands for c_scale * (c - c_zero_point), the nearest there is to
+ *     a_scale * (a - a_zero_point) + b_scale * (b - b_zero_point)
+ *
+ * confined to c_least to c_greatest. The modes differ in what they take for nearest, by no more than 1, and are off by no
+ * more than 0.5 + 2^-10 (QGEMM_ADD_F32 also by 2^-22 of what is added).
+ *
+ * @param options     what is to be added
+ * @param parameters  the result
+ * @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER, ALIGNMENT, STRUCT_SIZE, TYPE (also s16 in a mode that
+ *         has none), OPTION (mode, flags, or what is reserved), PARAMETER (a scale or zero point is none, the scales are too
+ *         different for the mode, or c_least and c_greatest are not of the type, or in the wrong order); details in
+ *         qgemm_last_error()
+ *
+ * @pre parameters may be written to.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_add_prepare(const struct qgemm_add_options *options,
+                               struct qgemm_add_parameters *parameters);
+
+/**
+ * Adds contiguous tensors, element by element. The bytes of the result do not depend on the kernel or the number of threads.
+ *
+ * @param context     the threads to use; NULL for those that qgemm_set_max_num_threads() is about
+ * @param parameters  what qgemm_add_prepare() found
+ * @param a           size elements of the type; may be NULL if there are none
+ * @param b           size elements
+ * @param size        how many, at least 0
+ * @param c           where size elements go; it may be a, or b, but not overlap them otherwise
+ * @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER, ALIGNMENT, TYPE and OPTION and SHIFT_RANGE (what
+ *         parameters hold is not what was found), SHAPE (size), TOO_LARGE, OVERLAP, UNSUPPORTED (QGEMM_ISA); details in
+ *         qgemm_last_error()
+ *
+ * @pre All have so many elements, and nobody else writes to them or reads c during the call.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_add(const struct qgemm_context *context,
+                       const struct qgemm_add_parameters *parameters,
+                       const void *a,
+                       const void *b,
+                       int64_t size,
+                       void *c);
+
+/**
+ * Adds tensors of up to 8 dimensions, of which each may lie in memory in its own way, and a or b be broadcast:
+ *
+ *     c[sum of i[d] * c_strides[d]] = a[sum of i[d] * a_strides[d]] + b[sum of i[d] * b_strides[d]]
+ *
+ * for all i with 0 <= i[d] < sizes[d]. Along a dimension in which a tensor is broadcast its stride is 0; where sizes[d] is
+ * 1 the strides do not matter. It is fast where c is contiguous along some dimension, and a and b are there, too, or
+ * broadcast.
+ *
+ * @param context     the threads to use; NULL for those that qgemm_set_max_num_threads() is about
+ * @param parameters  what qgemm_add_prepare() found
+ * @param rank        how many dimensions: 0 to 8; 0 for a single element
+ * @param sizes       those of c, each at least 0
+ * @param a           the elements; may be NULL if there are none
+ * @param a_strides   elements from one to the next in each dimension, at least 0; or NULL: row-major without gaps
+ * @param b           the elements
+ * @param b_strides   as a_strides
+ * @param c           where the elements go. It may be a if the strides are the same, or b; but between its first and its last
+ *                    element there may be none of them otherwise
+ * @param c_strides   as a_strides; that of each dimension of more than 1 reaches over all elements along those with lesser
+ *                    strides
+ * @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER, ALIGNMENT, TYPE and OPTION and SHIFT_RANGE (what
+ *         parameters hold is not what was found), SHAPE (a size), PARAMETER (rank), STRIDE, TOO_LARGE, OVERLAP, UNSUPPORTED
+ *         (QGEMM_ISA); details in qgemm_last_error()
+ *
+ * @pre sizes, and the strides unless they are null, have rank values, all tensors reach as far as these say, and nobody else
+ * writes to them or reads c during the call.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_add_nd(const struct qgemm_context *context,
+                          const struct qgemm_add_parameters *parameters,
+                          int32_t rank,
+                          const int64_t *sizes,
+                          const void *a,
+                          const int64_t *a_strides,
+                          const void *b,
+                          const int64_t *b_strides,
+                          void *c,
+                          const int64_t *c_strides);
+
+/**
+ * Adds bytes, as sums of 32 bits whose range is chosen by the rule: QuantizedAdd of 8 bits and 8 to 32.
+ *
+ *     c[i] stands for what a[i] stands for + what b[i] stands for
+ *
+ * So does code 0 for 0. If min and max of both ranges are 0, so they are of c's, and its codes are 0.
+ *
+ * @param context  the threads to use; NULL for those that qgemm_set_max_num_threads() is about
+ * @param rule     QGEMM_ADD32_NNLIB, _NNLIB_BIAS, _TENSORFLOW_HELPER, _TENSORFLOW_OPERATION or _EXACT
+ * @param a        size bytes; may be NULL if there are none
+ * @param a_range  what they stand for
+ * @param b        size bytes
+ * @param b_range  what they stand for
+ * @param size     how many, at least 0
+ * @param c        where size sums go; it may not overlap a or b
+ * @param c_range  what the sums stand for
+ * @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER, ALIGNMENT, SHAPE (size), TOO_LARGE, OPTION (rule),
+ *         PARAMETER (a range is none, or not around 0 where the rule asks for it; the result's is more than floats hold),
+ *         OVERLAP, UNSUPPORTED (QGEMM_ISA); details in qgemm_last_error()
+ *
+ * @pre All have so many elements, nobody else writes to them or reads c during the call, and c_range may be written to.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_add_8p8to32(const struct qgemm_context *context,
+                               uint32_t rule,
+                               const uint8_t *a,
+                               struct qgemm_range a_range,
+                               const uint8_t *b,
+                               struct qgemm_range b_range,
+                               int64_t size,
+                               int32_t *c,
+                               struct qgemm_range *c_range);
+
+/**
+ * Adds a row of bytes to each row of a matrix of bytes, as qgemm_add_8p8to32() does: QuantizedBiasAdd.
+ *
+ *     c[i * depth + j] stands for what a[i * depth + j] stands for + what bias[j] stands for
+ *
+ * @param context     the threads to use; NULL for those that qgemm_set_max_num_threads() is about
+ * @param rule        QGEMM_ADD32_NNLIB_BIAS for nnlib's, QGEMM_ADD32_TENSORFLOW_HELPER for TensorFlow's, or another of
+ *                    qgemm_add_8p8to32()
+ * @param a           rows x depth bytes, row-major and without gaps; may be NULL if there are none
+ * @param a_range     what they stand for
+ * @param bias        depth bytes
+ * @param bias_range  what they stand for
+ * @param rows        how many rows, at least 0
+ * @param depth       how many in each, at least 0
+ * @param c           where rows x depth sums go; it may not overlap a or bias
+ * @param c_range     what the sums stand for
+ * @return as qgemm_add_8p8to32(), which calls the bias b
+ *
+ * @pre All have so many elements, nobody else writes to them or reads c during the call, and c_range may be written to.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_bias_add_8p8to32(const struct qgemm_context *context,
+                                    uint32_t rule,
+                                    const uint8_t *a,
+                                    struct qgemm_range a_range,
+                                    const uint8_t *bias,
+                                    struct qgemm_range bias_range,
+                                    int64_t rows,
+                                    int64_t depth,
+                                    int32_t *c,
+                                    struct qgemm_range *c_range);
+
+/**
+ * Adds bytes to bytes, in a range that is guessed: QuantizedAdd of 8 bits and 8 to 8.
+ *
+ * The codes are those of the guess. Where a sum is outside of it, the range is widened to what was found, and all is done
+ * once more: at most twice. Nothing is remembered: the same bytes, ranges and guess give the same result, and what
+ * c_range says is the guess that fits best another time. guess and c_range may be the same.
+ *
+ * The range is widened at an end that is not fixed so that a code stands for 0, but for QGEMM_ADD8_NNLIB_SPEC, and where
+ * 0 is so near to an end that none can.
+ *
+ * * QGEMM_ADD8_EXACT without a guess looks at all sums first, and then has just the range that they need. Codes are taken
+ *   at face value, whether one stands for 0 or not.
+ * * QGEMM_ADD8_NNLIB_FLAT without a guess begins with an eighth of all that sums could be, and with 1/32 of it at least
+ *   unless fixed; what is found is padded by 15 %, as in nnlib.
+ * * QGEMM_ADD8_NNLIB_SPEC without a guess begins with 0 to 0.5, as nnlib did; and always with a range as wide as a's and
+ *   as b's, for it has no gain above 1. One of these may be up to 256 times as wide as the other.
+ *
+ * The order of a and b makes no difference. Both may be the same, but c may not overlap them: they are read twice.
+ *
+ * @param context  the threads to use; NULL for those that qgemm_set_max_num_threads() is about
+ * @param mode     QGEMM_ADD8_EXACT, _NNLIB_FLAT or _NNLIB_SPEC
+ * @param a        size bytes; may be NULL if there are none
+ * @param a_range  what they stand for; 0 is in it, but for QGEMM_ADD8_EXACT, with which it need not be
+ * @param b        size bytes
+ * @param b_range  what they stand for; as a_range
+ * @param size     how many, at least 0
+ * @param guess    a range for the result, with 0 in it; or NULL
+ * @param flags    0, or QGEMM_ADD8_FIXED_MIN, QGEMM_ADD8_FIXED_MAX or both, added up, if there is a guess
+ * @param c        where size codes go
+ * @param c_range  what they stand for
+ * @param passes   how often the codes were computed, or looked at: 0 if there are none, else 1 or 2; or NULL
+ * @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER (also guess, with flags), ALIGNMENT, SHAPE (size),
+ *         TOO_LARGE, OPTION (mode, flags), PARAMETER (a range is none, is not around 0, or one is too narrow for the mode),
+ *         OVERLAP, UNSUPPORTED (QGEMM_ISA); details in qgemm_last_error()
+ *
+ * @pre All have so many elements, nobody else writes to them or reads c during the call; guess may be read, and c_range and
+ * passes may be written to, unless they are null.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_add_8p8to8(const struct qgemm_context *context,
+                              uint32_t mode,
+                              const uint8_t *a,
+                              struct qgemm_range a_range,
+                              const uint8_t *b,
+                              struct qgemm_range b_range,
+                              int64_t size,
+                              const struct qgemm_range *guess,
+                              uint32_t flags,
+                              uint8_t *c,
+                              struct qgemm_range *c_range,
+                              int32_t *passes);
 
 /**
  * Quantizes floats: rounded(x / scale) + zero point, confined to the integers that there may be. NaN becomes the zero point,
