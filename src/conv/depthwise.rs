@@ -10,7 +10,7 @@ use super::{Axis, Filter, Plan};
 use crate::blocks::Cut;
 use crate::buffer::Carver;
 use crate::context::Context;
-use crate::kernel::Loop;
+use crate::kernel::{Loop, Vectors};
 use crate::matrix::{Offset, Operand};
 use crate::output::{self, Finish, LineOffsets, Region};
 use crate::source::Factor;
@@ -198,7 +198,7 @@ impl Worker<'_> {
             rescale: None,
             cols,
         };
-        vectors.run(Finishing::<L> { finish, region, acc: acc.as_flattened_mut(), room: finishing });
+        vectors.run(Finishing::<L> { finish, region, acc: acc.as_flattened_mut(), room: finishing, vectors });
     }
 }
 
@@ -208,6 +208,7 @@ struct Finishing<'a, const L: usize> {
     region: Region<'a>,
     acc: &'a mut [i32],
     room: &'a mut [i32],
+    vectors: Vectors,
 }
 
 impl<const L: usize> Loop for Finishing<'_, L> {
@@ -216,6 +217,6 @@ impl<const L: usize> Loop for Finishing<'_, L> {
     #[inline(always)]
     fn run(self) {
         // SAFETY: tiles do not overlap, and each panel of one is finished once, by whoever claimed its piece.
-        unsafe { output::finish::<L>(self.finish, &self.region, self.acc, self.room) }
+        unsafe { output::finish::<L>(self.finish, &self.region, self.acc, self.room, self.vectors) }
     }
 }
