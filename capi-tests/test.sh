@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=capi-tests/install.sh
 . capi-tests/install.sh
-need cmake make ninja-build gcc g++ clang libclang-rt-dev libc6-dev pkg-config binutils shellcheck libgemmlowp-dev
+need cmake make ninja-build gcc g++ clang libclang-rt-dev libc6-dev pkg-config binutils shellcheck libgemmlowp-dev libpng-dev
 need valgrind || echo "instructions: NOT TESTED: valgrind cannot be installed"
 # Without these some steps test less, and say so. Installed now, for two steps at a time could not.
 need rustc-web cargo-web rust-web-src gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static \

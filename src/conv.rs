@@ -10,9 +10,11 @@ use crate::gemm::{gemm_in, workspace_len};
 use crate::matrix::{Offset, Operand};
 use crate::output::Finish;
 use crate::range::ElementRange;
+use crate::scratch::Scratch;
 use crate::source::Factor;
 
 mod axis;
+mod depthwise;
 mod filter;
 mod patches;
 mod plan;
@@ -21,6 +23,7 @@ mod saved;
 mod tests;
 
 pub(crate) use axis::{Axis, Reach};
+use depthwise::Depthwise;
 pub(crate) use filter::Filter;
 pub(crate) use patches::{Patches, Place};
 pub(crate) use plan::{Images, Plan};
@@ -80,6 +83,16 @@ impl<'a> Conv<'a> {
         finish: &Finish,
         mut workspace: Option<&mut [u8]>,
     ) -> Result<(), Error> {
+        if let Some(depthwise) = self.depthwise() {
+            let threads = depthwise.threads(context);
+            let len = depthwise.scratch_len(threads);
+            let mut scratch = match workspace {
+                Some(workspace) => Scratch::callers(workspace, len)?,
+                None => context.scratch(len)?,
+            };
+            depthwise.run(context, threads, finish, scratch.as_mut_slice());
+            return Ok(());
+        }
         (0..self.plan.filter().groups).try_for_each(|group| {
             let workspace = workspace.as_deref_mut();
             gemm_in(context, &self.lhs(group), &self.rhs(group), finish, workspace)
@@ -90,7 +103,14 @@ impl<'a> Conv<'a> {
     pub(crate) fn workspace_len(&self, context: &Context) -> Result<usize, Error> {
         let lens =
             (0..self.plan.filter().groups).map(|group| workspace_len(context, &self.lhs(group), &self.rhs(group)));
-        lens.reduce(|a, b| Ok(a?.max(b?))).unwrap_or(Ok(0))
+        // Whether threads are worth it is decided anew by each call.
+        let len = |depthwise: Depthwise| Scratch::callers_len(depthwise.scratch_len(context.threads()));
+        let depthwise = self.depthwise().map_or(0, len);
+        lens.fold(Ok(depthwise), |a, b| Ok(a?.max(b?)))
+    }
+
+    fn depthwise(&self) -> Option<Depthwise<'a>> {
+        Depthwise::new(self.plan, self.image, self.offset, self.weights)
     }
 
     /// What the magnitude of a sum cannot exceed.

@@ -16,6 +16,7 @@ use once_cell::sync::Lazy;
 pub(crate) use few_lines::{FewLines, Product as FewProduct};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use few_lines::{SLICE, even};
+pub(crate) use pairs::PairsLoop;
 pub(crate) use vectors::{Loop, Vectors};
 
 /// Everything the rest of the library knows of an instruction set.
@@ -432,6 +433,7 @@ mod neon_narrow;
 mod neon_octets;
 #[cfg(target_arch = "aarch64")]
 mod neon_quads;
+mod pairs;
 mod scalar;
 #[cfg(target_arch = "x86_64")]
 mod shuffle_pairs;

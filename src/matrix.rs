@@ -127,6 +127,24 @@ impl<'a> Operand<'a> {
         unsafe { std::slice::from_raw_parts(self.data.add(index * self.stride), runs.len) }
     }
 
+    /// `N` bytes of the contiguous run `index`, from the byte `at` on.
+    #[inline(always)]
+    pub(crate) fn chunk<const N: usize>(&self, index: usize, at: usize) -> &'a [u8; N] {
+        let runs = self.runs();
+        assert!(index < runs.count && at <= runs.len && runs.len - at >= N);
+        // SAFETY: whoever made the view promised that this run is readable.
+        unsafe { &*self.data.add(index * self.stride + at).cast::<[u8; N]>() }
+    }
+
+    /// `N` bytes of each of these contiguous runs, from the byte `at` on.
+    #[inline(always)]
+    pub(crate) fn chunks<const N: usize>(&self, indices: Range<usize>, at: usize) -> impl Iterator<Item = &'a [u8; N]> {
+        let (runs, start) = (self.runs(), self.data.wrapping_add(at));
+        assert!(indices.end <= runs.count && at <= runs.len && runs.len - at >= N);
+        // SAFETY: whoever made the view promised that these runs are readable.
+        indices.map(move |index| unsafe { &*start.wrapping_add(index * runs.stride).cast::<[u8; N]>() })
+    }
+
     /// Whether each contiguous run ends where the next begins.
     pub(crate) fn is_without_gaps(&self) -> bool {
         self.stride == self.runs().len

@@ -51,6 +51,13 @@ impl Axis {
         Ok(reaches)
     }
 
+    /// The pixel under a tap, of so many; None beside them.
+    #[inline(always)]
+    pub(super) fn pixel(&self, position: usize, tap: usize, pixels: usize) -> Option<usize> {
+        let pixel = (position * self.stride + tap * self.dilation).checked_sub(self.padding[0])?;
+        (pixel < pixels).then_some(pixel)
+    }
+
     fn reach(&self, position: usize, pixels: usize) -> Reach {
         let at = position * self.stride;
         // Taps that lie before a pixel of the padded image.
@@ -89,6 +96,7 @@ mod tests {
                     prop_assert_eq!(i64::from(reach.start) + (tap * dilation) as i64, pixel);
                     let is_inside = (0..pixels as i64).contains(&pixel);
                     prop_assert_eq!((reach.first..reach.end).contains(&(tap as u32)), is_inside, "{:?} {}", reach, tap);
+                    prop_assert_eq!(axis.pixel(position, tap, pixels), is_inside.then_some(pixel as usize));
                 }
             }
         }

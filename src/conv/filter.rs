@@ -52,9 +52,9 @@ impl Filter {
         self.axes[0].taps.checked_mul(self.axes[1].taps)?.checked_mul(self.channels_of_group()[0])
     }
 
-    /// Whether no two channels of an image are summed, though there are several.
-    pub(crate) fn is_depthwise(&self) -> bool {
-        self.groups > 1 && self.groups == self.channels[0]
+    /// Whether no two channels of an image are summed.
+    pub(super) fn is_depthwise(&self) -> bool {
+        self.channels_of_group()[0] == 1
     }
 
     /// Whether every pixel becomes one of the result.

@@ -3,6 +3,8 @@
 //! A tile is written for its instruction set. A loop that maps elements one by one need not be: the compiler makes vectors
 //! of it, once it knows which.
 
+use super::pairs::{self, PairsLoop};
+
 /// The vectors of a kernel. Whoever holds it knows that the processor has them, as whoever holds a kernel does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Vectors(Kind);
@@ -49,6 +51,17 @@ impl Vectors {
             #[cfg(target_arch = "x86_64")]
             Kind::Avx512 => unsafe { avx512(elements) },
             _ => elements.run(),
+        }
+    }
+
+    /// Runs a loop over pairs with these vectors.
+    #[inline]
+    pub(crate) fn run_pairs<L: PairsLoop>(self, elements: L) {
+        match self.0 {
+            // SAFETY: as above; those with wider vectors have these, too.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 | Kind::Avx512 => unsafe { pairs::run_avx2(elements) },
+            _ => pairs::run(elements),
         }
     }
 

@@ -132,6 +132,28 @@ impl<'a> Factor<'a> {
         }
     }
 
+    /// All elements as they were before they were packed, if they were: then in `room`, of a byte for each.
+    pub(crate) fn operand_in<'r>(&self, room: &'r mut [u8]) -> Operand<'r>
+    where
+        'a: 'r,
+    {
+        match &self.item {
+            Item::Operand(operand) => *operand,
+            Item::Patches(patches) => patches.pixels,
+            Item::Packed(packed) => {
+                let (lines, depth) = (packed.lines(), packed.depth());
+                let room = &mut room[..lines * depth];
+                packed.unpack(0..lines, room);
+                Operand::new(room, (lines, depth), depth, Order::DepthContiguous, packed.encoding())
+            }
+        }
+    }
+
+    /// What is added to the elements.
+    pub(crate) fn offset(&self) -> Offset<'a> {
+        self.offset
+    }
+
     /// What the caller says of the elements.
     pub(crate) fn promised(&self) -> ElementRange {
         self.promised
@@ -224,7 +246,7 @@ impl<'a> Factor<'a> {
     }
 
     /// The greatest magnitude that an element could have, its offset included.
-    fn greatest(&self) -> u128 {
+    pub(crate) fn greatest(&self) -> u128 {
         if let Item::Packed(packed) = self.item {
             return packed.greatest(self.offset).into();
         }
