@@ -201,6 +201,59 @@ fn tensors() {
     });
 }
 
+/// In one group, in several that begin a panel or not, one tap that takes every pixel, and depthwise.
+fn convolutions() {
+    let mut result = vec![0u32; 75_000];
+    for (taps, groups, channels) in [(3, 1, 20), (3, 2, 64), (3, 4, 20), (1, 1, 64), (3, 20, 20)] {
+        let padding = taps / 2;
+        let desc = ConvDesc {
+            struct_size: size_of::<ConvDesc>(),
+            input_channels: channels,
+            output_channels: channels,
+            filter_height: taps,
+            filter_width: taps,
+            stride_height: 0,
+            stride_width: 0,
+            dilation_height: 0,
+            dilation_width: 0,
+            pad_top: padding,
+            pad_left: padding,
+            pad_bottom: padding,
+            pad_right: padding,
+            groups,
+            input_type: QGEMM_TYPE_U8,
+            weights_type: QGEMM_TYPE_U8,
+        };
+        let images = ConvImages { struct_size: size_of::<ConvImages>(), batch: 1, height: 30, width: 30 };
+        let (mut plan, mut packed) = (null_mut(), null_mut());
+        // SAFETY: the structs have their size.
+        assert_eq!(unsafe { qgemm_conv_plan_create(&desc, &images, &mut plan) }, Status::Ok);
+        let offset = I32Values { data: null(), len: 0, value: -3, axis: QGEMM_UNIFORM };
+        let image = RawOperand { data: BYTES.as_ptr().cast(), offset, ..operand(0, 0) };
+        // SAFETY: there are more bytes than the sizes say.
+        assert_eq!(unsafe { qgemm_conv_pack(&desc, &image, null(), &mut packed) }, Status::Ok);
+        let weights = RawOperand { packed, ..operand(0, 0) };
+        let to = RawResult {
+            struct_size: size_of::<RawResult>(),
+            data: result.as_mut_ptr().cast(),
+            rows: 0,
+            cols: 0,
+            stride: 0,
+            r#type: QGEMM_TYPE_S32,
+            order: QGEMM_ROW_MAJOR,
+        };
+        check(&format!("{taps} x {taps} taps, {groups} groups of {channels} channels"), || {
+            // SAFETY: the matrices lie within what they point into.
+            let status = unsafe { qgemm_conv_run(null(), plan, &image, &weights, &to, null(), 0, null()) };
+            assert_eq!(status, Status::Ok);
+        });
+        // SAFETY: it is not used any more.
+        unsafe { qgemm_packed_free(packed) };
+        // SAFETY: as above.
+        unsafe { qgemm_conv_plan_free(plan) };
+    }
+}
+
 fn contexts() {
     let mut sums = vec![0; 75_000];
     for kernel in Kernel::available() {
@@ -276,6 +329,7 @@ fn main() {
     c_calls();
     narrow_products();
     tensors();
+    convolutions();
     contexts();
     println!("products allocate nothing");
 }

@@ -77,12 +77,7 @@ impl<'a> Conv<'a> {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Workspace`], and then nothing was written.
-    pub(crate) fn run(
-        &self,
-        context: &Context,
-        finish: &Finish,
-        mut workspace: Option<&mut [u8]>,
-    ) -> Result<(), Error> {
+    pub(crate) fn run(&self, context: &Context, finish: &Finish, workspace: Option<&mut [u8]>) -> Result<(), Error> {
         if let Some(depthwise) = self.depthwise() {
             let threads = depthwise.threads(context);
             let len = depthwise.scratch_len(threads);
@@ -93,20 +88,44 @@ impl<'a> Conv<'a> {
             depthwise.run(context, threads, finish, scratch.as_mut_slice());
             return Ok(());
         }
-        (0..self.plan.filter().groups).try_for_each(|group| {
-            let workspace = workspace.as_deref_mut();
+        let gemm = |group, workspace: Option<&mut [u8]>| {
             gemm_in(context, &self.lhs(group), &self.rhs(group), finish, workspace)
-        })
+        };
+        if self.groups() == 1 {
+            return gemm(0, workspace);
+        }
+        // Before anything is written, for one group may take more than another.
+        let least = self.groups_len(context)?;
+        let mut scratch = match workspace {
+            Some(workspace) if workspace.len() < least => {
+                return Err(Error::Workspace { size: workspace.len(), least });
+            }
+            Some(workspace) => Scratch::Callers(workspace),
+            None => context.scratch(least)?,
+        };
+        (0..self.groups()).try_for_each(|group| gemm(group, Some(scratch.as_mut_slice())))
     }
 
     /// How many bytes of the caller's that may take.
     pub(crate) fn workspace_len(&self, context: &Context) -> Result<usize, Error> {
-        let lens =
-            (0..self.plan.filter().groups).map(|group| workspace_len(context, &self.lhs(group), &self.rhs(group)));
-        // Whether threads are worth it is decided anew by each call.
-        let len = |depthwise: Depthwise| Scratch::callers_len(depthwise.scratch_len(context.threads()));
-        let depthwise = self.depthwise().map_or(0, len);
-        lens.fold(Ok(depthwise), |a, b| Ok(a?.max(b?)))
+        match self.depthwise() {
+            // Whether threads are worth it is decided anew by each call.
+            Some(depthwise) => Ok(Scratch::callers_len(depthwise.scratch_len(context.threads()))),
+            None => self.groups_len(context),
+        }
+    }
+
+    /// How many bytes a group's product may take: the first, whose weights begin a panel, or any other, and if theirs do not
+    /// always, those of the second do not.
+    fn groups_len(&self, context: &Context) -> Result<usize, Error> {
+        let len = |group| workspace_len(context, &self.lhs(group), &self.rhs(group));
+        (0..self.groups().min(2)).try_fold(0, |most, group| Ok(most.max(len(group)?)))
+    }
+
+    /// How many groups have results.
+    fn groups(&self) -> usize {
+        let has_results = self.plan.positions() > 0 && self.plan.filter().channels[1] > 0;
+        if has_results { self.plan.filter().groups } else { 0 }
     }
 
     fn depthwise(&self) -> Option<Depthwise<'a>> {
