@@ -171,8 +171,8 @@ impl Worker<'_> {
         let vectors = context.kernel.vectors;
         let mut carver = Carver::new(desk);
         let room = pairs_mut::<L>(carver.bytes(depthwise.strip_len()));
-        let (acc, finishing) = carver.ints(3 * TILE * L).split_at_mut(TILE * L);
-        let acc = &mut acc.as_chunks_mut::<L>().0[..positions.len()];
+        let (acc, finishing) = carver.ints(3 * TILE * LANES).split_at_mut(TILE * LANES);
+        let acc = &mut acc.as_chunks_mut().0[..positions.len()];
         let strip = depthwise.strip::<L>(cols.start);
         let width = depthwise.plan.results().size[1];
         let mut done = 0;
@@ -199,11 +199,12 @@ impl Worker<'_> {
             cols,
         };
         vectors.run(Finishing::<L> { finish, region, acc: acc.as_flattened_mut(), room: finishing, vectors });
+        vectors.run(Finishing { finish, region, acc: acc.as_flattened_mut(), room: finishing });
     }
 }
 
-/// A tile's way to the result.
-struct Finishing<'a, const L: usize> {
+/// A tile's way to the result: always of a whole panel's width, for half of it takes longer.
+struct Finishing<'a> {
     finish: &'a Finish<'a>,
     region: Region<'a>,
     acc: &'a mut [i32],
@@ -211,12 +212,13 @@ struct Finishing<'a, const L: usize> {
     vectors: Vectors,
 }
 
-impl<const L: usize> Loop for Finishing<'_, L> {
+impl Loop for Finishing<'_> {
     type Result = ();
 
     #[inline(always)]
     fn run(self) {
         // SAFETY: tiles do not overlap, and each panel of one is finished once, by whoever claimed its piece.
         unsafe { output::finish::<L>(self.finish, &self.region, self.acc, self.room, self.vectors) }
+        unsafe { output::finish::<LANES>(self.finish, &self.region, self.acc, self.room) }
     }
 }

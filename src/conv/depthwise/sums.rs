@@ -1,6 +1,6 @@
 //! The sums of windows times weights.
 
-use super::{HALF, Pairs};
+use super::{HALF, LANES, Pairs};
 use crate::kernel::PairsLoop;
 
 /// The sums of the windows in a strip, which begin `step` pairs apart.
@@ -8,7 +8,8 @@ pub(super) struct Sums<'a, const L: usize> {
     pub strip: &'a [Pairs<L>],
     pub step: usize,
     pub weights: &'a [Pairs<L>],
-    pub acc: &'a mut [[i32; L]],
+    /// Of which so many as there are channels are written.
+    pub acc: &'a mut [[i32; LANES]],
 }
 
 /// Windows that are multiplied together, so that a weight is loaded once for all.
@@ -53,7 +54,7 @@ fn together<const L: usize, const N: usize>(
     strip: &[Pairs<L>],
     step: usize,
     weights: &[Pairs<L>],
-    acc: &mut [[i32; L]; N],
+    acc: &mut [[i32; LANES]; N],
     add: impl Fn(&mut [i32; HALF], &Pairs<HALF>, &Pairs<HALF>),
 ) {
     let mut windows: [&[Pairs<L>]; N] = [&[]; N];
@@ -69,5 +70,7 @@ fn together<const L: usize, const N: usize>(
             }
         }
     }
-    *acc = sums;
+    for (acc, sums) in acc.iter_mut().zip(&sums) {
+        acc[..L].copy_from_slice(sums);
+    }
 }

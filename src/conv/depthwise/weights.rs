@@ -29,7 +29,7 @@ impl Layout {
 
     /// Channels and what fills the last panel.
     fn lanes(&self) -> usize {
-        self.channels.next_multiple_of(HALF)
+        self.channels.next_multiple_of(LANES)
     }
 
     fn pairs_len(&self) -> usize {
