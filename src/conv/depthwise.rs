@@ -198,8 +198,7 @@ impl Worker<'_> {
             rescale: None,
             cols,
         };
-        vectors.run(Finishing::<L> { finish, region, acc: acc.as_flattened_mut(), room: finishing, vectors });
-        vectors.run(Finishing { finish, region, acc: acc.as_flattened_mut(), room: finishing });
+        vectors.run(Finishing { finish, region, acc: acc.as_flattened_mut(), room: finishing, vectors });
     }
 }
 
@@ -218,7 +217,6 @@ impl Loop for Finishing<'_> {
     #[inline(always)]
     fn run(self) {
         // SAFETY: tiles do not overlap, and each panel of one is finished once, by whoever claimed its piece.
-        unsafe { output::finish::<L>(self.finish, &self.region, self.acc, self.room, self.vectors) }
-        unsafe { output::finish::<LANES>(self.finish, &self.region, self.acc, self.room) }
+        unsafe { output::finish::<LANES>(self.finish, &self.region, self.acc, self.room, self.vectors) }
     }
 }
