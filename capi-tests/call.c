@@ -81,7 +81,7 @@ int result_is_untouched(const struct call *call) {
 }
 
 static void print_matrix(FILE *to, const char *name, uint32_t type, uint32_t order, int64_t stride) {
-    const char *types[] = {"none", "u8", "s8", "s16", "s32", "f32"};
+    const char *types[] = {"none", "u8", "s8", "s16", "s32", "f32", "bf16", "f16"};
     fprintf(to, "%s %s %s-major", name, types[type], order == QGEMM_ROW_MAJOR ? "row" : "column");
     fprintf(to, " stride %lld", (long long)stride);
 }
@@ -137,6 +137,15 @@ static void print_residual_f32(FILE *to, const qgemm_stage_residual_f32 *r, cons
     fprintf(to, ", zero point %d, scale %a", (int)r->zero_point, (double)r->scale);
 }
 
+static void print_binary_f32(FILE *to, const qgemm_stage_binary_f32 *b, const void *result) {
+    if (b->axis == QGEMM_PER_ELEMENT)
+        print_matrix(to, b->data == result ? " in place," : "", b->type, b->order, b->stride);
+    else
+        fprintf(to, " type %u axis %u", (unsigned)b->type, (unsigned)b->axis);
+    fprintf(to, ", operation %u, zero point %d", (unsigned)b->operation, (int)b->zero_point);
+    fprintf(to, ", scale %a", (double)b->scale);
+}
+
 static void print_parameters(FILE *to, const qgemm_stage *stage, const void *result) {
     const qgemm_stage_parameters *u = &stage->u;
     switch (stage->kind) {
@@ -183,13 +192,31 @@ static void print_parameters(FILE *to, const qgemm_stage *stage, const void *res
             print_f32(to, "scale", &u->quantize.scale);
             fprintf(to, ", zero point %d", (int)u->quantize.zero_point);
             break;
+        case QGEMM_STAGE_MULTIPLY_F32:
+            print_f32(to, "scale", &u->multiply_f32.scale);
+            break;
+        case QGEMM_STAGE_ACTIVATION_F32:
+            fprintf(to, " function %u, alpha %a", (unsigned)u->activation_f32.function, (double)u->activation_f32.alpha);
+            fprintf(to, ", beta %a", (double)u->activation_f32.beta);
+            break;
+        case QGEMM_STAGE_BINARY_F32:
+            print_binary_f32(to, &u->binary_f32, result);
+            break;
+        case QGEMM_STAGE_QUANTIZE_ZERO_FIRST:
+            print_f32(to, "scale", &u->quantize_zero_first.scale);
+            fprintf(to, ", zero point %d", (int)u->quantize_zero_first.zero_point);
+            break;
+        case QGEMM_STAGE_TABLE:
+            fprintf(to, " from type %u to %u", (unsigned)u->table.from_type, (unsigned)u->table.to_type);
+            break;
     }
 }
 
 void print_call(FILE *to, const struct call *call) {
     const char *stages[] = {"none",         "bias",     "quantize_down",   "scale",          "clamp",    "tanh",
                             "logistic",     "scale_f32", "residual",       "dequantize",     "bias_f32", "clamp_f32",
-                            "residual_f32", "quantize", "cast_saturating", "cast_truncating"};
+                            "residual_f32", "quantize", "cast_saturating", "cast_truncating", "multiply_f32",
+                            "activation_f32", "binary_f32", "quantize_zero_first", "table"};
     const char *kernel = qgemm_kernel_name();
     const qgemm_operand *lhs = &call->lhs, *rhs = &call->rhs;
     const qgemm_result *result = &call->result;

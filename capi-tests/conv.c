@@ -1,5 +1,5 @@
-// Random convolutions against their definition, seven loops and a pipeline, where whatever they read or write begins right behind
-// or ends right before inaccessible memory.
+// Random convolutions against their definition, seven loops and a pipeline, where whatever they read or write begins
+// right behind or ends right before inaccessible memory.
 //
 // Usage: conv [FIRST [COUNT]] to make only these calls.
 
@@ -30,13 +30,16 @@ static const struct convolution *under_way;
 
 static void print_convolution(FILE *to, const struct convolution *c) {
     const qgemm_conv_desc *d = &c->desc;
-    fprintf(to, "convolution %llu: %d images of %d x %d x %d, filter %d x %d, strides %d and %d, dilations %d and %d, padding %d %d %d %d, ",
+    fprintf(to, "convolution %llu: %d images of %d x %d x %d, filter %d x %d, strides %d and %d, "
+                "dilations %d and %d, padding %d %d %d %d, ",
             (unsigned long long)c->number, (int)c->images.batch, (int)c->images.height, (int)c->images.width,
-            (int)d->input_channels, (int)d->filter_height, (int)d->filter_width, (int)d->stride_height, (int)d->stride_width,
+            (int)d->input_channels, (int)d->filter_height, (int)d->filter_width, (int)d->stride_height,
+            (int)d->stride_width,
             (int)d->dilation_height, (int)d->dilation_width, (int)d->pad_top, (int)d->pad_left, (int)d->pad_bottom,
             (int)d->pad_right);
-    fprintf(to, "%d groups, %d channels, types %u %u %u, offset %d, %d stages\n", (int)d->groups, (int)d->output_channels,
-            d->input_type, d->weights_type, c->result.type, (int)c->image.offset.value, (int)c->stage_count);
+    fprintf(to, "%d groups, %d channels, types %u %u %u, offset %d, %d stages\n", (int)d->groups,
+            (int)d->output_channels, d->input_type,
+            d->weights_type, c->result.type, (int)c->image.offset.value, (int)c->stage_count);
 }
 
 static void report(const char *what) {
@@ -100,7 +103,8 @@ static int is_padded(const qgemm_conv_desc *d) {
 
 static void choose_image(struct convolution *c) {
     struct seed *seed = &c->seed;
-    size_t pixels = (size_t)(c->images.batch * c->images.height * c->images.width), channels = (size_t)c->desc.input_channels;
+    size_t pixels = (size_t)(c->images.batch * c->images.height * c->images.width);
+    size_t channels = (size_t)c->desc.input_channels;
     struct plot *plot = add_input(c, pixels, channels, one_in(seed, 2) ? 0 : (size_t)below(seed, 9));
     c->image.data = pixels * channels == 0 ? NULL : plot->data;
     c->image.stride = plot->stride == channels ? 0 : (int64_t)plot->stride;
@@ -120,11 +124,7 @@ static qgemm_i32_values i32_values(struct convolution *c, int32_t least, int32_t
     values.value = (int32_t)between(&c->seed, least, end);
     if (one_in(&c->seed, 2)) {
         size_t count = (size_t)c->desc.output_channels;
-        int32_t *data = (int32_t *)(void *)add_input(c, count, 4, 0)->data;
-        struct plot *plot = &c->inputs[c->input_count - 1];
-        free_plot(plot);
-        *plot = make_plot(1, 4 * count, 0, (enum placement)below(&c->seed, PLACEMENTS));
-        data = (int32_t *)(void *)plot->data;
+        int32_t *data = (int32_t *)(void *)add_input(c, 1, count * sizeof(int32_t), 0)->data;
         for (size_t i = 0; i < count; i++)
             data[i] = (int32_t)between(&c->seed, least, end);
         values.data = data, values.len = (int64_t)count, values.axis = QGEMM_PER_COL;
@@ -194,11 +194,10 @@ static void add_float_stages(struct convolution *c) {
     qgemm_f32_values scale = {NULL, 0, 1.0f / 1024, QGEMM_UNIFORM};
     if (one_in(&c->seed, 2)) {
         size_t count = (size_t)c->desc.output_channels;
-        struct plot *plot = &c->inputs[c->input_count++];
-        *plot = make_plot(1, count * sizeof(float), 0, (enum placement)below(&c->seed, PLACEMENTS));
+        float *data = (float *)(void *)add_input(c, 1, count * sizeof(float), 0)->data;
         for (size_t i = 0; i < count; i++)
-            ((float *)(void *)plot->data)[i] = (float)between(&c->seed, 0.0001, 0.01);
-        scale.data = (const float *)(const void *)plot->data, scale.len = (int64_t)count, scale.axis = QGEMM_PER_COL;
+            data[i] = (float)between(&c->seed, 0.0001, 0.01);
+        scale.data = data, scale.len = (int64_t)count, scale.axis = QGEMM_PER_COL;
     }
     dequantize->u.dequantize.scale = scale;
     if (c->result.type != QGEMM_TYPE_F32)
@@ -215,14 +214,17 @@ static void choose_stages(struct convolution *c) {
 }
 
 static struct convolution random_convolution(uint64_t number) {
-    struct convolution c = {.number = number, .seed = {number * 2 + 1}, .desc = QGEMM_CONV_DESC_INIT, .images = QGEMM_CONV_IMAGES_INIT,
-                            .image = QGEMM_OPERAND_INIT, .weights = QGEMM_OPERAND_INIT, .result = QGEMM_RESULT_INIT};
+    struct convolution c = {.number = number, .seed = {number * 2 + 1}, .desc = QGEMM_CONV_DESC_INIT,
+                            .images = QGEMM_CONV_IMAGES_INIT, .image = QGEMM_OPERAND_INIT,
+                            .weights = QGEMM_OPERAND_INIT, .result = QGEMM_RESULT_INIT};
     for (int i = 0; i < 8; i++)
         next_u32(&c.seed);
     const qgemm_conv_desc *d = &c.desc;
     choose_filter(&c);
-    c.height = output_size(c.images.height, d->pad_top, d->pad_bottom, d->dilation_height, d->filter_height, d->stride_height);
-    c.width = output_size(c.images.width, d->pad_left, d->pad_right, d->dilation_width, d->filter_width, d->stride_width);
+    c.height = output_size(c.images.height, d->pad_top, d->pad_bottom, d->dilation_height, d->filter_height,
+                           d->stride_height);
+    c.width = output_size(c.images.width, d->pad_left, d->pad_right, d->dilation_width, d->filter_width,
+                          d->stride_width);
     c.positions = c.images.batch * c.height * c.width;
     choose_image(&c);
     choose_weights(&c);
@@ -253,7 +255,8 @@ static int32_t defined_conv_sum(const struct convolution *c, int64_t n, int64_t 
                 int64_t at = pixel * (stride == 0 ? d->input_channels : stride) + first + i;
                 int32_t a = element(c->image.data, d->input_type, at);
                 place.row = (ky * at_least_1(d->filter_width) + kx) * channels + i;
-                int32_t b = element(c->weights.data, d->weights_type, distance_to(place, c->weights.order, c->weights.stride));
+                int64_t weight = distance_to(place, c->weights.order, c->weights.stride);
+                int32_t b = element(c->weights.data, d->weights_type, weight);
                 int32_t added = offset->axis == QGEMM_UNIFORM ? offset->value : offset->data[o];
                 sum += ((uint32_t)a + (uint32_t)c->image.offset.value) * ((uint32_t)b + (uint32_t)added);
             }
@@ -282,7 +285,8 @@ static void check_result(const struct convolution *c, const struct number *expec
     for (int64_t i = 0; i < c->positions * channels; i++) {
         struct number found = read_number(c->result.data, c->result.type, i / channels * stride + i % channels);
         if (!is_same(found, expected[i])) {
-            fprintf(stderr, "position %d, channel %d: %d %f instead of %d %f: ", (int)(i / channels), (int)(i % channels),
+            fprintf(stderr, "position %d, channel %d: %d %f instead of %d %f: ", (int)(i / channels),
+                    (int)(i % channels),
                     (int)found.integer, (double)found.real, (int)expected[i].integer, (double)expected[i].real);
             print_convolution(stderr, c);
             exit(1);
@@ -330,7 +334,8 @@ static qgemm_packed *packed_weights(const struct convolution *c, struct plot *me
     return packed;
 }
 
-static void run(struct convolution *c, const qgemm_conv_plan *plan, const qgemm_operand *weights, const struct number *expected) {
+static void run(struct convolution *c, const qgemm_conv_plan *plan, const qgemm_operand *weights,
+                const struct number *expected) {
     qgemm_context *context = contexts[below(&c->seed, 3)];
     qgemm_gemm_options options = QGEMM_GEMM_OPTIONS_INIT;
     struct plot workspace = {0};
@@ -343,7 +348,8 @@ static void run(struct convolution *c, const qgemm_conv_plan *plan, const qgemm_
     }
     fill_with_canaries(&c->result_plot);
     qgemm_status status =
-        qgemm_conv_run(context, plan, &c->image, weights, &c->result, c->stages, c->stage_count, brings_memory ? &options : NULL);
+        qgemm_conv_run(context, plan, &c->image, weights, &c->result, c->stages, c->stage_count,
+                       brings_memory ? &options : NULL);
     if (status != QGEMM_STATUS_OK) {
         report(qgemm_last_error());
         exit(1);

@@ -1,5 +1,5 @@
-// Every wrong argument of the functions of convolution: the status, an error that names the argument, and memory that stays as it
-// was.
+// Every wrong argument of the functions of convolution: the status, an error that names the argument, and memory that
+// stays as it was.
 
 #include "check.h"
 
@@ -23,8 +23,8 @@ static union {
 } image, weights, result, workspace;
 
 static struct call faultless(void) {
-    struct call c = {QGEMM_CONV_DESC_INIT, QGEMM_CONV_IMAGES_INIT, QGEMM_OPERAND_INIT, QGEMM_OPERAND_INIT, QGEMM_RESULT_INIT,
-                     QGEMM_GEMM_OPTIONS_INIT};
+    struct call c = {QGEMM_CONV_DESC_INIT, QGEMM_CONV_IMAGES_INIT, QGEMM_OPERAND_INIT, QGEMM_OPERAND_INIT,
+                     QGEMM_RESULT_INIT, QGEMM_GEMM_OPTIONS_INIT};
     c.desc.input_channels = CHANNELS, c.desc.output_channels = RESULTS;
     c.desc.filter_height = 2, c.desc.filter_width = 3, c.desc.groups = 2;
     c.desc.pad_top = 1, c.desc.pad_left = 1, c.desc.pad_right = 1;
@@ -114,7 +114,8 @@ static void plans(void) {
                     continue;
                 qgemm_conv_plan *plan = NULL;
                 qgemm_status status = qgemm_conv_plan_create(&c.desc, &c.images, &plan);
-                CHECK(status == QGEMM_STATUS_OK || status == QGEMM_STATUS_TOO_LARGE || status == QGEMM_STATUS_PARAMETER);
+                CHECK(status == QGEMM_STATUS_OK || status == QGEMM_STATUS_TOO_LARGE ||
+                      status == QGEMM_STATUS_PARAMETER);
                 if (shift > 31 && i >= 8 && i != 12 && i != 13)
                     CHECK(status == QGEMM_STATUS_TOO_LARGE);
                 qgemm_conv_plan_free(plan);
@@ -147,7 +148,8 @@ static void saved_plans(void) {
     CHECK(qgemm_conv_plan_create(&c.desc, &c.images, &plan) == QGEMM_STATUS_OK);
     CHECK(qgemm_conv_plan_save(NULL, bytes, sizeof bytes) == QGEMM_STATUS_NULL_POINTER && last_error_says("plan"));
     CHECK(qgemm_conv_plan_save(plan, NULL, sizeof bytes) == QGEMM_STATUS_NULL_POINTER && last_error_says("bytes"));
-    CHECK(qgemm_conv_plan_save(plan, bytes, QGEMM_CONV_PLAN_SIZE - 1) == QGEMM_STATUS_WORKSPACE && last_error_says("size"));
+    CHECK(qgemm_conv_plan_save(plan, bytes, QGEMM_CONV_PLAN_SIZE - 1) == QGEMM_STATUS_WORKSPACE);
+    CHECK(last_error_says("size"));
     for (size_t i = 0; i < sizeof bytes; i++)
         CHECK(bytes[i] == 0);
     CHECK(qgemm_conv_plan_save(plan, bytes, sizeof bytes) == QGEMM_STATUS_OK && bytes[QGEMM_CONV_PLAN_SIZE] == 0);
@@ -156,9 +158,11 @@ static void saved_plans(void) {
     CHECK(qgemm_conv_output_size(NULL, &height, &width) == QGEMM_STATUS_NULL_POINTER && last_error_says("plan"));
     qgemm_conv_plan_free(plan);
 
-    CHECK(qgemm_conv_plan_load(bytes, sizeof bytes, &loaded) == QGEMM_STATUS_PACKED_DAMAGED && last_error_says("too many"));
+    CHECK(qgemm_conv_plan_load(bytes, sizeof bytes, &loaded) == QGEMM_STATUS_PACKED_DAMAGED);
+    CHECK(last_error_says("too many"));
     CHECK(qgemm_conv_plan_load(NULL, 1, &loaded) == QGEMM_STATUS_NULL_POINTER && last_error_says("bytes"));
-    CHECK(qgemm_conv_plan_load(bytes, QGEMM_CONV_PLAN_SIZE, NULL) == QGEMM_STATUS_NULL_POINTER && last_error_says("plan"));
+    CHECK(qgemm_conv_plan_load(bytes, QGEMM_CONV_PLAN_SIZE, NULL) == QGEMM_STATUS_NULL_POINTER);
+    CHECK(last_error_says("plan"));
     bytes[20] ^= 1;
     CHECK(qgemm_conv_plan_load(bytes, QGEMM_CONV_PLAN_SIZE, &loaded) == QGEMM_STATUS_PACKED_DAMAGED);
     CHECK(last_error_says("checksum") && loaded == NULL);
@@ -171,7 +175,8 @@ static void packing(void) {
     CHECK(qgemm_conv_pack(NULL, &c.weights, NULL, &packed) == QGEMM_STATUS_NULL_POINTER && last_error_says("desc"));
     CHECK(qgemm_conv_pack(&c.desc, NULL, NULL, &packed) == QGEMM_STATUS_NULL_POINTER && last_error_says("weights"));
     CHECK(qgemm_conv_pack(&c.desc, &c.weights, NULL, NULL) == QGEMM_STATUS_NULL_POINTER && last_error_says("packed"));
-    CHECK(qgemm_conv_pack_size(&c.desc, &c.weights, NULL, NULL) == QGEMM_STATUS_NULL_POINTER && last_error_says("size"));
+    CHECK(qgemm_conv_pack_size(&c.desc, &c.weights, NULL, NULL) == QGEMM_STATUS_NULL_POINTER);
+    CHECK(last_error_says("size"));
     c.desc.groups = 5;
     pack_fails(&c, NULL, QGEMM_STATUS_PARAMETER, "desc->groups");
     c = faultless(), c.desc.filter_height = INT64_MAX, c.desc.filter_width = INT64_MAX;
@@ -211,6 +216,10 @@ static void packing(void) {
     run_fails(&c, QGEMM_STATUS_OPTION, "weights->data");
     c = faultless(), c.weights.data = NULL, c.weights.packed = packed, c.desc.filter_width = 2;
     run_fails(&c, QGEMM_STATUS_SHAPE, "weights->rows is 12");
+    c = faultless(), c.weights.data = NULL, c.weights.packed = packed, c.desc.input_channels = 0;
+    run_fails(&c, QGEMM_STATUS_SHAPE, "weights->rows is 18");
+    c = faultless(), c.weights.data = NULL, c.weights.packed = packed, c.desc.output_channels = 0;
+    run_fails(&c, QGEMM_STATUS_SHAPE, "weights->cols is 4");
     qgemm_packed_free(packed);
 }
 

@@ -3,6 +3,10 @@
 #include <float.h>
 #include <math.h>
 
+int type_count(const struct draft *draft) {
+    return draft->call->number >= LATER ? 7 : 5;
+}
+
 int32_t any_i32(struct seed *seed) {
     const int32_t extremes[] = {INT32_MIN, INT32_MIN + 1, -1, 0, 1, INT32_MAX - 1, INT32_MAX, 1 << 30};
     return one_in(seed, 2) ? extremes[below(seed, 8)] : (int32_t)next_u32(seed);
@@ -41,7 +45,7 @@ void fill_randomly(const struct plot *plot, uint32_t type, struct seed *seed) {
         for (size_t i = 0; i < plot->len / size_of_type(type); i++) {
             int32_t random = (int32_t)next_u32(seed);
             int32_t integer = style == 0 ? least : style < 3 ? (random < 0 ? most : least) : random >> (32 - bits);
-            struct number x = type == QGEMM_TYPE_F32 ? real_number(random_float(seed)) : integer_number(integer);
+            struct number x = is_float_type(type) ? real_number(random_float(seed)) : integer_number(integer);
             write_number(plot->data + run * plot->stride, type, (int64_t)i, x);
         }
 }

@@ -6,6 +6,7 @@
 
 #include "call.h"
 #include "random.h"
+#include "random_call.h"
 
 struct draft {
     struct call *call;
@@ -20,6 +21,9 @@ typedef float (*choose_f32)(struct draft *draft);
 // A parameter, with a choice for each row or column; or one choice, if the axis says so.
 qgemm_i32_values i32_values(struct draft *draft, uint32_t axis, choose_i32 choose);
 qgemm_f32_values f32_values(struct draft *draft, uint32_t axis, choose_f32 choose);
+
+// How many types of elements stages read.
+int type_count(const struct draft *draft);
 
 int32_t any_i32(struct seed *seed);
 uint32_t any_order(struct seed *seed);

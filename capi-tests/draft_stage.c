@@ -143,11 +143,13 @@ struct elements {
     uint32_t type, order;
 };
 
+static const uint32_t types[] = {QGEMM_TYPE_U8,  QGEMM_TYPE_S8,   QGEMM_TYPE_S16, QGEMM_TYPE_S32,
+                                 QGEMM_TYPE_F32, QGEMM_TYPE_BF16, QGEMM_TYPE_F16};
+
 // Of one of the first so many types: the result's own, or others.
 static struct elements some_elements(struct draft *draft, int type_count) {
     struct seed *seed = draft->seed;
     const qgemm_result *result = &draft->call->result;
-    const uint32_t types[] = {QGEMM_TYPE_U8, QGEMM_TYPE_S8, QGEMM_TYPE_S16, QGEMM_TYPE_S32, QGEMM_TYPE_F32};
     struct elements elements = {result->data, result->stride, types[below(seed, type_count)], result->order};
     size_t element = size_of_type(elements.type);
     if (element == size_of_type(result->type) && one_in(seed, 2))
@@ -180,13 +182,58 @@ static void choose_residual(struct draft *draft, qgemm_stage_residual *stage) {
 }
 
 static void choose_residual_f32(struct draft *draft, qgemm_stage_residual_f32 *stage) {
-    struct elements elements = some_elements(draft, 5);
+    struct elements elements = some_elements(draft, type_count(draft));
     stage->data = elements.data;
     stage->stride = elements.stride;
     stage->type = elements.type;
     stage->order = elements.order;
-    stage->zero_point = elements.type == QGEMM_TYPE_F32 ? 0 : i32_up_to(draft, reach_of_type(elements.type));
+    stage->zero_point = is_float_type(elements.type) ? 0 : i32_up_to(draft, reach_of_type(elements.type));
     stage->scale = f32_up_to(draft, draft->reach / reach_of_type(elements.type));
+}
+
+// One row, one column or one element.
+static const void *some_line(struct draft *draft, uint32_t axis, uint32_t type) {
+    const qgemm_result *result = &draft->call->result;
+    int64_t count = axis == QGEMM_UNIFORM ? 1 : axis == QGEMM_PER_ROW ? result->rows : result->cols;
+    struct plot *plot = add_input(draft->call, 1, (size_t)count * size_of_type(type), 0, any_placement(draft));
+    fill_randomly(plot, type, draft->seed);
+    return result->rows * result->cols == 0 && one_in(draft->seed, 2) ? NULL : plot->data;
+}
+
+static void choose_binary_f32(struct draft *draft, qgemm_stage_binary_f32 *stage) {
+    const uint32_t axes[] = {QGEMM_UNIFORM, QGEMM_PER_ROW, QGEMM_PER_COL, QGEMM_PER_ELEMENT, QGEMM_PER_ELEMENT};
+    stage->axis = axes[below(draft->seed, 5)];
+    if (stage->axis == QGEMM_PER_ELEMENT) {
+        struct elements elements = some_elements(draft, 7);
+        stage->data = elements.data;
+        stage->stride = elements.stride;
+        stage->type = elements.type;
+        stage->order = elements.order;
+    } else {
+        stage->type = types[below(draft->seed, 7)];
+        stage->data = some_line(draft, stage->axis, stage->type);
+    }
+    stage->operation = QGEMM_BINARY_ADD + (uint32_t)below(draft->seed, 6);
+    int is_factor = stage->operation == QGEMM_BINARY_MUL || stage->operation == QGEMM_BINARY_DIV;
+    stage->zero_point = is_float_type(stage->type) ? 0 : i32_up_to(draft, reach_of_type(stage->type));
+    stage->scale = f32_up_to(draft, (is_factor ? 2 : draft->reach) / reach_of_type(stage->type));
+}
+
+// So that what comes in is where the function bends.
+static void choose_activation_f32(struct draft *draft, qgemm_stage_activation_f32 *stage) {
+    double bend = one_in(draft->seed, 2) ? 1 : 4 / draft->reach;
+    stage->function = QGEMM_FUNCTION_RELU + (uint32_t)below(draft->seed, QGEMM_FUNCTION_CLIP);
+    stage->alpha = one_in(draft->seed, 4) ? 0 : f32_up_to(draft, 2 * bend);
+    stage->beta = one_in(draft->seed, 4) ? 0 : f32_up_to(draft, 2);
+}
+
+static void choose_table(struct draft *draft, qgemm_stage_table *stage) {
+    struct plot *plot = add_input(draft->call, 1, 256, 0, any_placement(draft));
+    for (int i = 0; i < 256; i++)
+        plot->data[i] = (uint8_t)next_u32(draft->seed);
+    stage->entries = plot->data;
+    stage->from_type = one_in(draft->seed, 2) ? QGEMM_TYPE_U8 : QGEMM_TYPE_S8;
+    stage->to_type = one_in(draft->seed, 2) ? QGEMM_TYPE_U8 : QGEMM_TYPE_S8;
 }
 
 void choose_parameters(struct draft *draft, qgemm_stage *stage) {
@@ -237,6 +284,22 @@ void choose_parameters(struct draft *draft, qgemm_stage *stage) {
         case QGEMM_STAGE_QUANTIZE:
             u->quantize.scale = f32_values(draft, axis(draft), scale);
             u->quantize.zero_point = offset_after(draft);
+            break;
+        case QGEMM_STAGE_MULTIPLY_F32:
+            u->multiply_f32.scale = f32_values(draft, axis(draft), scale);
+            break;
+        case QGEMM_STAGE_ACTIVATION_F32:
+            choose_activation_f32(draft, &u->activation_f32);
+            break;
+        case QGEMM_STAGE_BINARY_F32:
+            choose_binary_f32(draft, &u->binary_f32);
+            break;
+        case QGEMM_STAGE_QUANTIZE_ZERO_FIRST:
+            u->quantize_zero_first.scale = f32_values(draft, axis(draft), scale);
+            u->quantize_zero_first.zero_point = offset_after(draft);
+            break;
+        case QGEMM_STAGE_TABLE:
+            choose_table(draft, &u->table);
             break;
     }
 }

@@ -64,6 +64,17 @@ static qgemm_stage_residual_f32 a_residual_f32(void) {
     return r;
 }
 
+static qgemm_stage_binary_f32 a_binary_f32(void) {
+    qgemm_stage_binary_f32 b = {memory.bytes + RESIDUAL, 12, QGEMM_TYPE_S16, QGEMM_ROW_MAJOR, 0, 0.5f,
+                                QGEMM_BINARY_ADD, QGEMM_PER_ELEMENT};
+    return b;
+}
+
+static qgemm_stage_table a_table(void) {
+    qgemm_stage_table table = {memory.bytes + RESIDUAL, QGEMM_TYPE_S8, QGEMM_TYPE_U8};
+    return table;
+}
+
 qgemm_stage stage_of(uint32_t kind) {
     qgemm_stage stage;
     memset(&stage, 0, sizeof stage);
@@ -74,15 +85,13 @@ qgemm_stage stage_of(uint32_t kind) {
         stage.u.residual = a_residual();
     if (kind == QGEMM_STAGE_RESIDUAL_F32)
         stage.u.residual_f32 = a_residual_f32();
+    if (kind == QGEMM_STAGE_ACTIVATION_F32)
+        stage.u.activation_f32.function = QGEMM_FUNCTION_RELU;
+    if (kind == QGEMM_STAGE_BINARY_F32)
+        stage.u.binary_f32 = a_binary_f32();
+    if (kind == QGEMM_STAGE_TABLE)
+        stage.u.table = a_table();
     return stage;
-}
-
-int takes_floats(uint32_t kind) {
-    return QGEMM_STAGE_BIAS_F32 <= kind && kind <= QGEMM_STAGE_QUANTIZE;
-}
-
-int gives_floats(uint32_t kind) {
-    return QGEMM_STAGE_DEQUANTIZE <= kind && kind <= QGEMM_STAGE_RESIDUAL_F32;
 }
 
 int is_cast(uint32_t kind) {
@@ -191,6 +200,8 @@ const struct values all_values[VALUES] = {
     FLOATS(QGEMM_STAGE_DEQUANTIZE, u.dequantize.scale),
     FLOATS(QGEMM_STAGE_BIAS_F32, u.bias_f32.bias),
     FLOATS(QGEMM_STAGE_QUANTIZE, u.quantize.scale),
+    FLOATS(QGEMM_STAGE_MULTIPLY_F32, u.multiply_f32.scale),
+    FLOATS(QGEMM_STAGE_QUANTIZE_ZERO_FIRST, u.quantize_zero_first.scale),
 };
 
 void put(struct call *c, const struct values *values, qgemm_i32_values given) {

@@ -17,6 +17,9 @@ extern union room memory;
 void fill_memory(void);
 int memory_is_as_filled(void);
 
+// The last kind of stages.
+enum { LAST_KIND = QGEMM_STAGE_TABLE };
+
 struct call {
     qgemm_operand lhs, rhs;
     qgemm_result result;
@@ -35,8 +38,6 @@ void add_stage(struct call *c, uint32_t kind);
 // A call whose stages[1] is of this kind, with a stage before it, if need be, that gives what it takes.
 struct call call_with(uint32_t kind);
 
-int takes_floats(uint32_t kind);
-int gives_floats(uint32_t kind);
 int is_cast(uint32_t kind);
 
 // How many bytes there are from the first element of the result to the last.
@@ -65,7 +66,7 @@ struct values {
     qgemm_status status;
     const char *why;
 };
-enum { VALUES = 10 };
+enum { VALUES = 12 };
 extern const struct values all_values[VALUES];
 // Gives stages[1] these values. Those of integers and of floats lie alike.
 void put(struct call *c, const struct values *values, qgemm_i32_values given);

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-static const char *const types[] = {"none", "u8", "s8", "s16", "s32", "f32"};
+static const char *const types[] = {"none", "u8", "s8", "s16", "s32", "f32", "bf16", "f16"};
 
 static const char *order(uint32_t order) {
     return order == QGEMM_ROW_MAJOR ? "row" : "col";
@@ -19,10 +19,10 @@ static const char *order(uint32_t order) {
 
 /* qgemm_gemm: any operands, bits, promises and stages */
 
-enum { SMALL = 400, MIDDLING = 15, PROMISED = 64, EIGHT_BIT = 64, PACKED = 80 };
+enum { SMALL = 400, MIDDLING = 15, PROMISED = 64, EIGHT_BIT = 64, PACKED = 80, LATER_CALLS = 160 };
 
 static int size(struct seed *seed, uint64_t number) {
-    if (number >= SMALL)
+    if (number >= SMALL && number < LATER)
         return 20 + below(seed, 80);
     return one_in(seed, 12) ? below(seed, 2) : 1 + below(seed, one_in(seed, 4) ? 70 : 20);
 }
@@ -30,7 +30,8 @@ static int size(struct seed *seed, uint64_t number) {
 static void name_of_call(char *name, size_t room, const struct call *call) {
     static const char *const stages[] = {"",        "bias",     "down",       "scale",    "clamp",     "tanh",
                                          "logistic", "scale_f", "residual",   "dequant",  "bias_f",    "clamp_f",
-                                         "residual_f", "quant", "saturate",   "truncate"};
+                                         "residual_f", "quant", "saturate",   "truncate", "multiply_f",
+                                         "activation_f", "binary_f", "quant_zero_first", "table"};
     const qgemm_operand *lhs = &call->lhs, *rhs = &call->rhs;
     const qgemm_result *result = &call->result;
     int at = snprintf(name, room, "gemm.%d %dx%dx%d %s.%s*%s.%s=%s.%s", (int)call->number, (int)result->rows,
@@ -209,7 +210,9 @@ int main(int argc, char **argv) {
         eight_bit_int_gemm(number);
     for (int number = 0; number < PACKED; number++)
         packed(number);
+    for (uint64_t number = LATER; number < LATER + LATER_CALLS; number++)
+        gemm(number);
     int wrong = close_golden();
-    printf("%d calls, %d with other results\n", SMALL + MIDDLING + PROMISED + EIGHT_BIT + PACKED, wrong);
+    printf("%d calls, %d with other results\n", SMALL + MIDDLING + PROMISED + EIGHT_BIT + PACKED + LATER_CALLS, wrong);
     return wrong > 0;
 }

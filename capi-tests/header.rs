@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// The files of src/capi/, in the order in which the header has them.
-const NOUNS: [&str; 19] = [
+const NOUNS: [&str; 26] = [
     "version",
     "verbose",
     "status",
@@ -16,11 +16,18 @@ const NOUNS: [&str; 19] = [
     "pipeline",
     "bit_depth",
     "gemm",
+    "blas",
+    "fully_connected",
     "quantize",
+    "range",
+    "add",
+    "add_ranges",
+    "elements",
     "tensor",
     "table",
     "packed",
     "lines",
+    "conv_plan",
     "conv",
     "context",
     "shared",

@@ -224,7 +224,7 @@ static void fails(qgemm_status found, qgemm_status status, const char *text) {
     }
 }
 
-static float some[64], some_scales[8];
+static float some[64], some_scales[64];
 static int32_t some_offsets[8];
 static uint8_t some_bytes[64];
 

@@ -29,10 +29,81 @@ size_t size_of_type(uint32_t type) {
         case QGEMM_TYPE_S8:
             return 1;
         case QGEMM_TYPE_S16:
+        case QGEMM_TYPE_BF16:
+        case QGEMM_TYPE_F16:
             return 2;
         default:
             return 4;
     }
+}
+
+int is_float_type(uint32_t type) {
+    return type >= QGEMM_TYPE_F32;
+}
+
+int takes_floats(uint32_t kind) {
+    return (QGEMM_STAGE_BIAS_F32 <= kind && kind <= QGEMM_STAGE_QUANTIZE) ||
+           (QGEMM_STAGE_MULTIPLY_F32 <= kind && kind <= QGEMM_STAGE_QUANTIZE_ZERO_FIRST);
+}
+
+int gives_floats(uint32_t kind) {
+    return (QGEMM_STAGE_DEQUANTIZE <= kind && kind <= QGEMM_STAGE_RESIDUAL_F32) ||
+           (QGEMM_STAGE_MULTIPLY_F32 <= kind && kind <= QGEMM_STAGE_BINARY_F32);
+}
+
+// How floats of 16 bits lie there.
+struct half {
+    int fraction_bits, bias;
+};
+
+static struct half half_of_type(uint32_t type) {
+    const struct half bf16 = {7, 127}, f16 = {10, 15};
+    return type == QGEMM_TYPE_BF16 ? bf16 : f16;
+}
+
+static float value_of_half(uint16_t bits, uint32_t type) {
+    struct half half = half_of_type(type);
+    int exponent = (bits & 0x7fff) >> half.fraction_bits, greatest = 0x7fff >> half.fraction_bits;
+    double fraction = ldexp(bits & ((1 << half.fraction_bits) - 1), -half.fraction_bits), value;
+    if (exponent == greatest)
+        value = fraction == 0 ? INFINITY : NAN;
+    else
+        value = exponent == 0 ? ldexp(fraction, 1 - half.bias) : ldexp(1 + fraction, exponent - half.bias);
+    return (float)(bits >> 15 ? -value : value);
+}
+
+float rounded_to_type(float x, uint32_t type) {
+    if (type == QGEMM_TYPE_F32 || isnan(x) || isinf(x) || x == 0)
+        return x;
+    struct half half = half_of_type(type);
+    int exponent;
+    frexp((double)x, &exponent);
+    int least = 1 - half.bias;
+    // What the last bit stands for.
+    double unit = ldexp(1, (exponent - 1 < least ? least : exponent - 1) - half.fraction_bits);
+    double scaled = fabs((double)x) / unit, below = floor(scaled), rest = scaled - below;
+    double rounded = (below + (rest > 0.5 || (rest == 0.5 && fmod(below, 2) != 0))) * unit;
+    int greatest = (0x7fff >> half.fraction_bits) - half.bias;
+    if (rounded >= ldexp(1, greatest))
+        rounded = INFINITY;
+    return (float)copysign(rounded, (double)x);
+}
+
+static uint16_t half_of_value(float x, uint32_t type) {
+    struct half half = half_of_type(type);
+    uint16_t sign = signbit(x) ? 0x8000 : 0, infinity = (uint16_t)(0x7fff >> half.fraction_bits << half.fraction_bits);
+    double rounded = fabs((double)rounded_to_type(x, type));
+    if (rounded == 0)
+        return sign;
+    if (isnan(x) || isinf(rounded))
+        return (uint16_t)(isnan(x) ? infinity | 1 << (half.fraction_bits - 1) : sign | infinity);
+    int exponent;
+    frexp(rounded, &exponent);
+    int biased = exponent - 1 + half.bias;
+    if (biased < 1)
+        return (uint16_t)(sign | (uint16_t)ldexp(rounded, half.bias - 1 + half.fraction_bits));
+    uint16_t fraction = (uint16_t)ldexp(rounded, half.fraction_bits - exponent + 1);
+    return (uint16_t)(sign | (((biased - 1) << half.fraction_bits) + fraction));
 }
 
 struct number read_number(const void *elements, uint32_t type, int64_t index) {
@@ -45,6 +116,9 @@ struct number read_number(const void *elements, uint32_t type, int64_t index) {
             return integer_number(((const int16_t *)elements)[index]);
         case QGEMM_TYPE_S32:
             return integer_number(((const int32_t *)elements)[index]);
+        case QGEMM_TYPE_BF16:
+        case QGEMM_TYPE_F16:
+            return real_number(value_of_half(((const uint16_t *)elements)[index], type));
         default:
             return real_number(((const float *)elements)[index]);
     }
@@ -63,6 +137,10 @@ void write_number(void *elements, uint32_t type, int64_t index, struct number x)
             break;
         case QGEMM_TYPE_S32:
             ((int32_t *)elements)[index] = x.integer;
+            break;
+        case QGEMM_TYPE_BF16:
+        case QGEMM_TYPE_F16:
+            ((uint16_t *)elements)[index] = half_of_value(x.real, type);
             break;
         default:
             ((float *)elements)[index] = x.real;
@@ -174,6 +252,44 @@ static float with_residual_f32(const qgemm_stage_residual_f32 *stage, float x, s
     return x + product;
 }
 
+// A function that is exact.
+static float activated(const qgemm_stage_activation_f32 *stage, float x) {
+    if (stage->function == QGEMM_FUNCTION_RELU)
+        return x < 0 ? (stage->alpha == 0 ? 0 : stage->alpha * x) : x;
+    CHECK(stage->function == QGEMM_FUNCTION_CLIP);
+    x = x < stage->alpha ? stage->alpha : x;
+    return x > stage->beta ? stage->beta : x;
+}
+
+static float with_other(const qgemm_stage_binary_f32 *stage, float x, struct place place) {
+    int64_t index = stage->axis == QGEMM_PER_ELEMENT ? distance_to(place, stage->order, stage->stride)
+                    : stage->axis == QGEMM_UNIFORM   ? 0
+                                                     : line_of(stage->axis, place);
+    struct number r = read_number(stage->data, stage->type, index);
+    float difference = r.is_float ? r.real : (float)wrapped((int64_t)r.integer - stage->zero_point);
+    float y = difference * stage->scale;
+    switch (stage->operation) {
+        case QGEMM_BINARY_ADD:
+            return x + y;
+        case QGEMM_BINARY_SUB:
+            return x - y;
+        case QGEMM_BINARY_MUL:
+            return x * y;
+        case QGEMM_BINARY_DIV:
+            return x / y;
+        case QGEMM_BINARY_MIN:
+            return y < x ? y : x;
+        default:
+            CHECK(stage->operation == QGEMM_BINARY_MAX);
+            return y > x ? y : x;
+    }
+}
+
+static int32_t looked_up(const qgemm_stage_table *stage, int32_t x) {
+    uint8_t entry = ((const uint8_t *)stage->entries)[(uint8_t)cast(x, stage->from_type, 1)];
+    return stage->to_type == QGEMM_TYPE_U8 ? entry : (int8_t)entry;
+}
+
 static struct number after_integer_stage(const qgemm_stage *stage, int32_t x, struct place place, uint32_t type) {
     float product;
     switch (stage->kind) {
@@ -195,6 +311,8 @@ static struct number after_integer_stage(const qgemm_stage *stage, int32_t x, st
             return integer_number(with_residual(&stage->u.residual, x, place));
         case QGEMM_STAGE_DEQUANTIZE:
             return real_number((float)x * f32_at(&stage->u.dequantize.scale, place));
+        case QGEMM_STAGE_TABLE:
+            return integer_number(looked_up(&stage->u.table, x));
         case QGEMM_STAGE_CAST_SATURATING:
             return integer_number(cast(x, type, 1));
         default:
@@ -213,6 +331,15 @@ static struct number after_float_stage(const qgemm_stage *stage, float x, struct
             return real_number(x > stage->u.clamp_f32.max ? stage->u.clamp_f32.max : x);
         case QGEMM_STAGE_RESIDUAL_F32:
             return real_number(with_residual_f32(&stage->u.residual_f32, x, place));
+        case QGEMM_STAGE_MULTIPLY_F32:
+            return real_number(x * f32_at(&stage->u.multiply_f32.scale, place));
+        case QGEMM_STAGE_ACTIVATION_F32:
+            return real_number(activated(&stage->u.activation_f32, x));
+        case QGEMM_STAGE_BINARY_F32:
+            return real_number(with_other(&stage->u.binary_f32, x, place));
+        case QGEMM_STAGE_QUANTIZE_ZERO_FIRST:
+            product = x * f32_at(&stage->u.quantize_zero_first.scale, place);
+            return integer_number(nearest_ties_even(product + (float)stage->u.quantize_zero_first.zero_point));
         default:
             CHECK(stage->kind == QGEMM_STAGE_QUANTIZE);
             product = x * f32_at(&stage->u.quantize.scale, place);
@@ -225,23 +352,78 @@ struct number after_stage(const qgemm_stage *stage, struct number x, struct plac
 }
 
 int is_approximate(const qgemm_stage *stage) {
-    return stage->kind == QGEMM_STAGE_TANH || stage->kind == QGEMM_STAGE_LOGISTIC;
+    uint32_t function = stage->u.activation_f32.function;
+    return stage->kind == QGEMM_STAGE_TANH || stage->kind == QGEMM_STAGE_LOGISTIC ||
+           (stage->kind == QGEMM_STAGE_ACTIVATION_F32 && function != QGEMM_FUNCTION_RELU &&
+            function != QGEMM_FUNCTION_CLIP);
 }
 
-double real_function(const qgemm_stage *stage, int32_t x) {
+// Nothing of infinity is nothing.
+static double share_of(double x, double share) {
+    return share == 0 ? 0 : x * share;
+}
+
+static double logistic(double x) {
+    return 1 / (1 + exp(-x));
+}
+
+static double real_activation(const qgemm_stage_activation_f32 *stage, double x) {
+    double alpha = (double)stage->alpha, beta = (double)stage->beta;
+    switch (stage->function) {
+        case QGEMM_FUNCTION_TANH:
+            return tanh(x);
+        case QGEMM_FUNCTION_LOGISTIC:
+            return logistic(x);
+        case QGEMM_FUNCTION_GELU_ERF:
+            return share_of(x, erfc(-x / sqrt(2)) / 2);
+        case QGEMM_FUNCTION_GELU_TANH:
+            return share_of(x, logistic(2 * sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x)));
+        case QGEMM_FUNCTION_SWISH:
+            return share_of(x, alpha == 0 ? 0.5 : logistic(alpha * x));
+        case QGEMM_FUNCTION_HARDSWISH:
+            return share_of(x, alpha == 0 ? fmin(fmax(beta, 0), 1) : fmin(fmax(alpha * x + beta, 0), 1));
+        case QGEMM_FUNCTION_HARDSIGMOID:
+            return alpha == 0 ? fmin(fmax(beta, 0), 1) : fmin(fmax(alpha * x + beta, 0), 1);
+        case QGEMM_FUNCTION_ELU:
+            return x < 0 ? alpha * expm1(x) : x;
+        case QGEMM_FUNCTION_EXP:
+            return exp(x);
+        case QGEMM_FUNCTION_MISH:
+            return share_of(x, tanh(x > 40 ? x : log1p(exp(x))));
+        default:
+            CHECK(stage->function == QGEMM_FUNCTION_LINEAR);
+            return alpha * x + beta;
+    }
+}
+
+double real_function(const qgemm_stage *stage, struct number x) {
+    if (stage->kind == QGEMM_STAGE_ACTIVATION_F32)
+        return isnan(x.real) ? (double)x.real : real_activation(&stage->u.activation_f32, (double)x.real);
     if (stage->kind == QGEMM_STAGE_TANH) {
         double zero = stage->u.tanh.zero, amplitude = stage->u.tanh.amplitude;
-        return amplitude == 0 ? zero : zero + amplitude * tanh((x - zero) / amplitude);
+        return amplitude == 0 ? zero : zero + amplitude * tanh((x.integer - zero) / amplitude);
     }
-    const qgemm_stage_logistic *logistic = &stage->u.logistic;
-    double t = ((double)x - logistic->zero) / logistic->amplitude;
-    return logistic->result_zero + logistic->result_amplitude / (1 + exp(-t));
+    const qgemm_stage_logistic *stage_logistic = &stage->u.logistic;
+    double t = ((double)x.integer - stage_logistic->zero) / stage_logistic->amplitude;
+    return stage_logistic->result_zero + stage_logistic->result_amplitude * logistic(t);
 }
 
-// The header promises no figures. These are what the functions were built for.
-double greatest_error(const qgemm_stage *stage) {
+// Of integers the header promises no figures. These are what the functions were built for.
+static double greatest_error(const qgemm_stage *stage) {
     return stage->kind == QGEMM_STAGE_TANH ? 3 + stage->u.tanh.amplitude / 2097152.0
                                            : 0.5 + stage->u.logistic.result_amplitude / 8388608.0;
+}
+
+int is_near(const qgemm_stage *stage, struct number found, double real) {
+    if (!found.is_float)
+        return fabs(found.integer - real) <= greatest_error(stage);
+    float nearest = (float)real, x = found.real;
+    if (isnan(real) || isnan(x))
+        return isnan(real) && isnan(x);
+    if (x == nearest)
+        return 1;
+    double unit = (double)nextafterf(fabsf(nearest), INFINITY) - fabs((double)nearest);
+    return fabs((double)x - real) <= 0.51 * unit;
 }
 
 int is_same(struct number x, struct number y) {

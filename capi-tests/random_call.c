@@ -61,8 +61,9 @@ static void choose_result(struct draft *draft) {
     struct seed *seed = draft->seed;
     struct call *call = draft->call;
     qgemm_result *result = &call->result;
-    const uint32_t types[] = {QGEMM_TYPE_U8, QGEMM_TYPE_S8, QGEMM_TYPE_S16, QGEMM_TYPE_S32, QGEMM_TYPE_F32};
-    result->type = types[below(seed, 5)];
+    const uint32_t types[] = {QGEMM_TYPE_U8,  QGEMM_TYPE_S8,   QGEMM_TYPE_S16, QGEMM_TYPE_S32,
+                              QGEMM_TYPE_F32, QGEMM_TYPE_BF16, QGEMM_TYPE_F16};
+    result->type = types[below(seed, type_count(draft))];
     result->order = any_order(seed);
     int row_major = result->order == QGEMM_ROW_MAJOR;
     size_t element = size_of_type(result->type);
@@ -76,21 +77,39 @@ static void choose_result(struct draft *draft) {
 }
 
 // Whether the stages so far give floats.
-static int gives_floats(const struct call *call) {
-    uint32_t kind = call->stage_count == 0 ? 0 : call->stages[call->stage_count - 1].kind;
-    return QGEMM_STAGE_DEQUANTIZE <= kind && kind <= QGEMM_STAGE_RESIDUAL_F32;
+static int is_float_by_now(const struct call *call) {
+    return call->stage_count > 0 && gives_floats(call->stages[call->stage_count - 1].kind);
+}
+
+// Whether the result takes a cast.
+static int is_narrow(const struct call *call) {
+    return size_of_type(call->result.type) < 4 && !is_float_type(call->result.type);
+}
+
+// A kind of those that came later, or none.
+static uint32_t choose_later_kind(struct draft *draft, int is_float) {
+    if (draft->call->number < LATER || one_in(draft->seed, 3))
+        return 0;
+    return is_float ? QGEMM_STAGE_MULTIPLY_F32 + (uint32_t)below(draft->seed, 3)
+           : one_in(draft->seed, 4) ? QGEMM_STAGE_TABLE
+                                    : 0;
 }
 
 // The kind of the next of `left` stages, of which the last gives the result.
 static uint32_t choose_kind(struct draft *draft, size_t left) {
     uint32_t type = draft->call->result.type;
-    int is_float = gives_floats(draft->call), wants_float = type == QGEMM_TYPE_F32, is_narrow = size_of_type(type) < 4;
-    if (left == 1 && is_narrow)
+    int is_float = is_float_by_now(draft->call), wants_float = is_float_type(type);
+    if (left == 1 && is_narrow(draft->call))
         return one_in(draft->seed, 3) ? QGEMM_STAGE_CAST_TRUNCATING : QGEMM_STAGE_CAST_SATURATING;
-    size_t before_cast = left - (size_t)is_narrow, way_back = is_float == wants_float;
+    size_t before_cast = left - (size_t)is_narrow(draft->call), way_back = is_float == wants_float;
     int must_turn = before_cast == 1 && is_float != wants_float, may_turn = before_cast > way_back;
     if (must_turn || (may_turn && one_in(draft->seed, 4)))
-        return is_float ? QGEMM_STAGE_QUANTIZE : QGEMM_STAGE_DEQUANTIZE;
+        return !is_float                                                     ? QGEMM_STAGE_DEQUANTIZE
+               : draft->call->number >= LATER && one_in(draft->seed, 2) ? QGEMM_STAGE_QUANTIZE_ZERO_FIRST
+                                                                             : QGEMM_STAGE_QUANTIZE;
+    uint32_t later = choose_later_kind(draft, is_float);
+    if (later != 0)
+        return later;
     return is_float ? QGEMM_STAGE_BIAS_F32 + (uint32_t)below(draft->seed, 3)
                     : QGEMM_STAGE_BIAS + (uint32_t)below(draft->seed, 8);
 }
@@ -99,7 +118,7 @@ static uint32_t choose_kind(struct draft *draft, size_t left) {
 static double choose_target(struct draft *draft, size_t left) {
     const double targets[] = {3, 150, 400, 40000, 1e7, 1e9};
     size_t element = size_of_type(draft->call->result.type);
-    return left == 2 && element < 4 ? targets[element + (size_t)below(draft->seed, 2)] : targets[below(draft->seed, 6)];
+    return left == 2 && is_narrow(draft->call) ? targets[element + (size_t)below(draft->seed, 2)] : targets[below(draft->seed, 6)];
 }
 
 static double reach_of(const struct call *call) {
@@ -121,15 +140,17 @@ static void fail(const struct call *call, const char *what) {
 }
 
 // What the library gives after an approximate stage is expected from now on, if it is near what is defined.
-static void expect_what_is_found(struct call *call, const int32_t *found) {
+static void expect_what_is_found(struct call *call, const void *found, uint32_t type) {
     const qgemm_stage *stage = &call->stages[call->stage_count - 1];
     for (int64_t i = 0; i < call->result.rows * call->result.cols; i++) {
-        double real = real_function(stage, call->expected[i].integer);
-        if (!(fabs(found[i] - real) <= greatest_error(stage))) {
-            fprintf(stderr, "%d gives %d instead of about %f: ", (int)call->expected[i].integer, (int)found[i], real);
+        struct number x = call->expected[i], number = read_number(found, type, i);
+        double real = real_function(stage, x);
+        if (!is_near(stage, number, real)) {
+            fprintf(stderr, "%a gives %a instead of about %a: ", x.is_float ? (double)x.real : x.integer,
+                    number.is_float ? (double)number.real : number.integer, real);
             fail(call, "too far off");
         }
-        call->expected[i] = integer_number(found[i]);
+        call->expected[i] = number;
     }
 }
 
@@ -137,7 +158,7 @@ static void expect_what_is_near(struct call *call) {
     qgemm_result result = QGEMM_RESULT_INIT;
     result.rows = call->result.rows;
     result.cols = call->result.cols;
-    result.type = QGEMM_TYPE_S32;
+    result.type = is_float_by_now(call) ? QGEMM_TYPE_F32 : QGEMM_TYPE_S32;
     int32_t *found = malloc((size_t)(result.rows * result.cols) * sizeof *found + 1);
     CHECK(found != NULL);
     result.data = found;
@@ -145,7 +166,7 @@ static void expect_what_is_near(struct call *call) {
     options.bit_depth = &call->bit_depth;
     if (qgemm_gemm(NULL, &call->lhs, &call->rhs, &result, call->stages, call->stage_count, &options) != QGEMM_STATUS_OK)
         fail(call, qgemm_last_error());
-    expect_what_is_found(call, found);
+    expect_what_is_found(call, found, result.type);
     free(found);
 }
 
@@ -195,7 +216,7 @@ static size_t choose_stage_count(struct draft *draft) {
     uint32_t type = draft->call->result.type;
     size_t count = (size_t)below(draft->seed, MOST_STAGES + 1);
     // A cast alone makes nearly all sums the greatest or the least.
-    size_t least = type == QGEMM_TYPE_S32 ? 0 : type == QGEMM_TYPE_F32 || one_in(draft->seed, 4) ? 1 : 2;
+    size_t least = type == QGEMM_TYPE_S32 ? 0 : is_float_type(type) || one_in(draft->seed, 4) ? 1 : 2;
     return count < least ? least : count;
 }
 
@@ -212,5 +233,8 @@ struct call random_call(uint64_t number, int m, int n, int k, int is_fenced) {
     expect_sums(&call);
     for (size_t left = choose_stage_count(&draft); left > 0; left--)
         add_stage(&draft, left);
+    if (is_float_type(call.result.type))
+        for (int64_t i = 0; i < call.result.rows * call.result.cols; i++)
+            call.expected[i].real = rounded_to_type(call.expected[i].real, call.result.type);
     return call;
 }

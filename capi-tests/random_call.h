@@ -5,6 +5,9 @@
 
 #include "call.h"
 
+// From this number on calls have stages and types that came later; the calls before stay what they were.
+enum { LATER = 1 << 20 };
+
 struct call random_call(uint64_t number, int m, int n, int k, int is_fenced);
 
 #endif

@@ -8,8 +8,8 @@
 #include <string.h>
 
 static void unknown_stages(void) {
-    const uint32_t kinds[] = {0, QGEMM_STAGE_CAST_TRUNCATING + 1, 255, UINT32_MAX};
-    const char *texts[] = {"stages[1]: kind is 0", "stages[1]: kind is 16", "stages[1]: kind is 255",
+    const uint32_t kinds[] = {0, LAST_KIND + 1, 255, UINT32_MAX};
+    const char *texts[] = {"stages[1]: kind is 0", "stages[1]: kind is 21", "stages[1]: kind is 255",
                            "stages[1]: kind is 4294967295"};
     for (int i = 0; i < 4; i++) {
         struct call c = call_with(QGEMM_STAGE_BIAS);
@@ -19,7 +19,7 @@ static void unknown_stages(void) {
 }
 
 static void reserved_fields(void) {
-    for (uint32_t kind = QGEMM_STAGE_BIAS; kind <= QGEMM_STAGE_CAST_TRUNCATING; kind++) {
+    for (uint32_t kind = QGEMM_STAGE_BIAS; kind <= LAST_KIND; kind++) {
         struct call c = call_with(kind);
         c.stages[1].reserved = 1;
         fails(&c, QGEMM_STATUS_OPTION, "stages[1]: reserved", "must be 0");
@@ -30,8 +30,8 @@ static void reserved_fields(void) {
 
 // What the kinds before it give decides whether a stage may follow.
 static void orders_of_stages(void) {
-    for (uint32_t before = QGEMM_STAGE_BIAS; before <= QGEMM_STAGE_CAST_TRUNCATING; before++)
-        for (uint32_t kind = QGEMM_STAGE_BIAS; kind <= QGEMM_STAGE_CAST_TRUNCATING; kind++) {
+    for (uint32_t before = QGEMM_STAGE_BIAS; before <= LAST_KIND; before++)
+        for (uint32_t kind = QGEMM_STAGE_BIAS; kind <= LAST_KIND; kind++) {
             struct call c = call_with(before);
             add_stage(&c, kind);
             c.result.type = is_cast(kind) ? QGEMM_TYPE_S16 : gives_floats(kind) ? QGEMM_TYPE_F32 : QGEMM_TYPE_S32;
@@ -44,7 +44,9 @@ static void orders_of_stages(void) {
             else
                 CHECK(make(&c) == QGEMM_STATUS_OK);
         }
-    for (uint32_t kind = QGEMM_STAGE_BIAS_F32; kind <= QGEMM_STAGE_QUANTIZE; kind++) {
+    for (uint32_t kind = QGEMM_STAGE_BIAS; kind <= LAST_KIND; kind++) {
+        if (!takes_floats(kind))
+            continue;
         struct call c = sums();
         add_stage(&c, kind);
         fails(&c, QGEMM_STATUS_STAGE_ORDER, "stages[0]:", "takes floats");
@@ -53,11 +55,11 @@ static void orders_of_stages(void) {
 
 // What the last stage gives has to be the result's type.
 static void types_of_results(void) {
-    for (uint32_t kind = 0; kind <= QGEMM_STAGE_CAST_TRUNCATING; kind++)
-        for (uint32_t type = QGEMM_TYPE_U8; type <= QGEMM_TYPE_F32; type++) {
+    for (uint32_t kind = 0; kind <= LAST_KIND; kind++)
+        for (uint32_t type = QGEMM_TYPE_U8; type <= QGEMM_TYPE_F16; type++) {
             struct call c = kind == 0 ? sums() : call_with(kind);
             c.result.type = type;
-            int is_narrow = type <= QGEMM_TYPE_S16, wants_float = type == QGEMM_TYPE_F32;
+            int is_narrow = type <= QGEMM_TYPE_S16, wants_float = is_float_type(type);
             if (is_narrow && !is_cast(kind))
                 fails(&c, QGEMM_STATUS_STAGE_ORDER, "the result has 8 or 16 bits", "cast");
             else if (wants_float && !gives_floats(kind))
@@ -260,11 +262,11 @@ static void scales_of_residuals(void) {
 }
 
 static void types_of_residuals(void) {
-    for (uint32_t type = QGEMM_TYPE_U8; type <= QGEMM_TYPE_F32; type++) {
+    for (uint32_t type = QGEMM_TYPE_U8; type <= QGEMM_TYPE_F16; type++) {
         struct call c = call_with(QGEMM_STAGE_RESIDUAL), d = call_with(QGEMM_STAGE_RESIDUAL_F32);
         c.stages[1].u.residual.type = d.stages[1].u.residual_f32.type = type;
-        if (type == QGEMM_TYPE_F32)
-            fails(&c, QGEMM_STATUS_TYPE, "stages[1]:", "type is 5, but must be QGEMM_TYPE_U8, _S8, _S16 or _S32");
+        if (is_float_type(type))
+            fails(&c, QGEMM_STATUS_TYPE, "stages[1]: u.residual.type", "but must be QGEMM_TYPE_U8, _S8, _S16 or _S32");
         else
             works(&c);
         works(&d);
@@ -273,9 +275,9 @@ static void types_of_residuals(void) {
     c.stages[1].u.residual.type = d.stages[1].u.residual_f32.type = 0;
     fails(&c, QGEMM_STATUS_TYPE, "stages[1]:", "type is 0");
     fails(&d, QGEMM_STATUS_TYPE, "stages[1]:", "type is 0");
-    c.stages[1].u.residual.type = d.stages[1].u.residual_f32.type = 6;
-    fails(&c, QGEMM_STATUS_TYPE, "stages[1]:", "type is 6");
-    fails(&d, QGEMM_STATUS_TYPE, "stages[1]:", "type is 6");
+    c.stages[1].u.residual.type = d.stages[1].u.residual_f32.type = 8;
+    fails(&c, QGEMM_STATUS_TYPE, "stages[1]:", "type is 8");
+    fails(&d, QGEMM_STATUS_TYPE, "stages[1]:", "type is 8");
 }
 
 // Both kinds of residuals have the same fields in the same places, as far as they say where the elements are.
@@ -310,6 +312,109 @@ static void places_of_residuals(void) {
     }
 }
 
+/* Later kinds */
+
+static void activations(void) {
+    const uint32_t unknown[] = {0, QGEMM_FUNCTION_CLIP + 1, UINT32_MAX};
+    struct call c = call_with(QGEMM_STAGE_ACTIVATION_F32);
+    qgemm_stage_activation_f32 *stage = &c.stages[1].u.activation_f32;
+    for (int i = 0; i < 3; i++) {
+        stage->function = unknown[i];
+        fails(&c, QGEMM_STATUS_OPTION, "stages[1]: u.activation_f32.function", "does not know");
+    }
+    const float wrong[] = {(float)NAN, (float)INFINITY, -(float)INFINITY};
+    const uint32_t with_alpha[] = {QGEMM_FUNCTION_RELU,        QGEMM_FUNCTION_SWISH,  QGEMM_FUNCTION_ELU,
+                                   QGEMM_FUNCTION_HARDSIGMOID, QGEMM_FUNCTION_LINEAR, QGEMM_FUNCTION_HARDSWISH};
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j < 3; j++) {
+            stage->function = with_alpha[i];
+            stage->alpha = wrong[j];
+            stage->beta = 0;
+            fails(&c, QGEMM_STATUS_PARAMETER, "stages[1]: u.activation_f32.alpha", "finite");
+            stage->alpha = 0;
+            stage->beta = wrong[j];
+            if (i < 3)
+                CHECK(make(&c) == QGEMM_STATUS_OK);
+            else
+                fails(&c, QGEMM_STATUS_PARAMETER, "stages[1]: u.activation_f32.beta", "finite");
+        }
+    // Of the others they do not matter.
+    stage->function = QGEMM_FUNCTION_TANH;
+    stage->alpha = stage->beta = (float)NAN;
+    CHECK(make(&c) == QGEMM_STATUS_OK);
+    stage->function = QGEMM_FUNCTION_CLIP;
+    fails(&c, QGEMM_STATUS_PARAMETER, "stages[1]: u.activation_f32.alpha is NaN", "a number");
+    stage->alpha = -(float)INFINITY;
+    fails(&c, QGEMM_STATUS_PARAMETER, "stages[1]: u.activation_f32.beta is NaN", "a number");
+    stage->beta = (float)INFINITY;
+    works(&c);
+}
+
+static void binary_operations(void) {
+    struct call right = call_with(QGEMM_STAGE_BINARY_F32), c = right;
+    qgemm_stage_binary_f32 *stage = &c.stages[1].u.binary_f32;
+    for (uint32_t operation = QGEMM_BINARY_ADD; operation <= QGEMM_BINARY_MAX; operation++)
+        for (uint32_t axis = QGEMM_UNIFORM; axis <= QGEMM_PER_ELEMENT; axis++)
+            for (uint32_t type = QGEMM_TYPE_U8; type <= QGEMM_TYPE_F16; type++) {
+                stage->operation = operation, stage->axis = axis, stage->type = type;
+                works(&c);
+            }
+    c = right;
+    stage->operation = 0;
+    fails(&c, QGEMM_STATUS_OPTION, "stages[1]: u.binary_f32.operation is 0", "does not know");
+    stage->operation = QGEMM_BINARY_MAX + 1;
+    fails(&c, QGEMM_STATUS_OPTION, "stages[1]: u.binary_f32.operation is 7", "does not know");
+    c = right;
+    stage->axis = QGEMM_PER_ELEMENT + 1;
+    fails(&c, QGEMM_STATUS_OPTION, "stages[1]: u.binary_f32.axis is 4", "does not know");
+    c = right;
+    stage->type = 8;
+    fails(&c, QGEMM_STATUS_TYPE, "stages[1]: type is 8", "_F16");
+    c = right;
+    stage->scale = (float)NAN;
+    fails(&c, QGEMM_STATUS_PARAMETER, "stages[1]: u.binary_f32.scale is NaN", "finite");
+    c = right;
+    stage->type = QGEMM_TYPE_BF16;
+    stage->zero_point = 1;
+    fails(&c, QGEMM_STATUS_PARAMETER, "stages[1]: u.binary_f32.zero_point is 1", "0 for floats");
+    for (uint32_t axis = QGEMM_UNIFORM; axis <= QGEMM_PER_ELEMENT; axis++) {
+        c = right;
+        stage->axis = axis;
+        stage->data = NULL;
+        fails(&c, QGEMM_STATUS_NULL_POINTER, "stages[1]:", "data is null");
+        stage->data = memory.bytes + RESIDUAL + 1;
+        fails(&c, QGEMM_STATUS_ALIGNMENT, "stages[1]:", "multiple of 2");
+        // The result may not be written over what is read again.
+        stage->data = memory.bytes + RESULT;
+        if (axis != QGEMM_PER_ELEMENT)
+            fails(&c, QGEMM_STATUS_OVERLAP, "result overlaps", "residual");
+    }
+}
+
+static void tables(void) {
+    struct call right = call_with(QGEMM_STAGE_TABLE), c = right;
+    qgemm_stage_table *stage = &c.stages[1].u.table;
+    for (uint32_t from = QGEMM_TYPE_U8; from <= QGEMM_TYPE_S8; from++)
+        for (uint32_t to = QGEMM_TYPE_U8; to <= QGEMM_TYPE_S8; to++) {
+            stage->from_type = from, stage->to_type = to;
+            works(&c);
+        }
+    c = right;
+    stage->entries = NULL;
+    fails(&c, QGEMM_STATUS_NULL_POINTER, "stages[1]: u.table.entries is null", "");
+    c = right;
+    stage->from_type = QGEMM_TYPE_S16;
+    fails(&c, QGEMM_STATUS_TYPE, "stages[1]: u.table.from_type is 3", "QGEMM_TYPE_U8 or QGEMM_TYPE_S8");
+    c = right;
+    stage->to_type = 0;
+    fails(&c, QGEMM_STATUS_TYPE, "stages[1]: u.table.to_type is 0", "QGEMM_TYPE_U8 or QGEMM_TYPE_S8");
+    c = right;
+    stage->entries = memory.bytes + RESULT - 255;
+    fails(&c, QGEMM_STATUS_OVERLAP, "result overlaps", "parameter");
+    stage->entries = memory.bytes + RESULT - 256;
+    works(&c);
+}
+
 int main(void) {
     skip_unless_supported();
     unknown_stages();
@@ -326,5 +431,8 @@ int main(void) {
     scales_of_residuals();
     types_of_residuals();
     places_of_residuals();
+    activations();
+    binary_operations();
+    tables();
     return 0;
 }

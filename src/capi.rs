@@ -2,10 +2,16 @@
 //!
 //! No Rust enum, bool or reference comes from C: any bit pattern may. No panic leaves the library.
 
+mod add;
+mod add_ranges;
 mod bit_depth;
+mod blas;
 mod context;
 mod conv;
+mod conv_plan;
 mod eight_bit_int_gemm;
+mod elements;
+mod fully_connected;
 mod function;
 mod gemm;
 mod lines;
@@ -13,6 +19,7 @@ mod matrix;
 mod packed;
 mod pipeline;
 mod quantize;
+mod range;
 mod shared;
 mod stage;
 mod status;
@@ -22,16 +29,22 @@ mod verbose;
 mod version;
 mod versioned;
 
+pub use add::*;
+pub use add_ranges::*;
 pub use bit_depth::*;
+pub use blas::*;
 pub use context::*;
 pub use conv::*;
+pub use conv_plan::*;
 pub use eight_bit_int_gemm::*;
+pub use fully_connected::*;
 pub use function::*;
 pub use gemm::*;
 pub use lines::*;
 pub use matrix::*;
 pub use packed::*;
 pub use quantize::*;
+pub use range::*;
 pub use shared::*;
 pub use stage::*;
 pub use status::*;

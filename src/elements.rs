@@ -66,16 +66,14 @@ impl<T: Copy> Elements<'_, T> {
         self.chunk::<1>(i)[0]
     }
 
-    /// Makes words of elements, from index `i` on.
+    /// Makes words of elements, from index `i` on. A loop over slices becomes vectors, which one over arrays seldom does.
     #[inline(always)]
     pub(crate) fn read<W>(&self, i: usize, words: &mut [W], of: impl Fn(T) -> W) {
-        let (chunks, rest) = words.as_chunks_mut::<STEP>();
-        for (step, words) in chunks.iter_mut().enumerate() {
-            let chunk = self.chunk::<STEP>(i + step * STEP);
-            words.iter_mut().zip(chunk).for_each(|(word, x)| *word = of(x));
+        assert!(i <= self.len && self.len - i >= words.len());
+        for (step, word) in words.iter_mut().enumerate() {
+            // SAFETY: within the elements, which can be read.
+            *word = of(unsafe { self.data.add(i + step).read_unaligned() });
         }
-        let i = i + chunks.len() * STEP;
-        rest.iter_mut().enumerate().for_each(|(step, word)| *word = of(self.get(i + step)));
     }
 }
 
@@ -166,23 +164,13 @@ impl<T: Copy> ElementsMut<'_, T> {
     /// No other thread uses them meanwhile.
     #[inline(always)]
     pub(crate) unsafe fn write<W: Copy>(&self, i: usize, words: &[W], of: impl Fn(W) -> T) {
-        let (chunks, rest) = words.as_chunks::<STEP>();
-        for (step, words) in chunks.iter().enumerate() {
-            let mut chunk = [of(words[0]); STEP];
-            chunk.iter_mut().zip(words).for_each(|(x, word)| *x = of(*word));
-            // SAFETY: this function's own promise.
-            unsafe { self.set(i + step * STEP, chunk) }
-        }
-        let i = i + chunks.len() * STEP;
-        for (step, word) in rest.iter().enumerate() {
-            // SAFETY: this function's own promise.
-            unsafe { self.set(i + step, [of(*word)]) }
+        assert!(i <= self.len && self.len - i >= words.len());
+        for (step, word) in words.iter().enumerate() {
+            // SAFETY: within the elements, which can be written; and this function's own promise.
+            unsafe { self.data.add(i + step).write_unaligned(of(*word)) }
         }
     }
 }
-
-/// Elements that are copied together.
-const STEP: usize = 32;
 
 /// Elements that are mapped together: enough for the vectors of any kernel, and few enough to stay in registers.
 pub(crate) const CHUNK: usize = 64;

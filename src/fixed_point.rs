@@ -122,7 +122,7 @@ pub(crate) fn rounded_small_away(x: f32) -> i32 {
     // Exact: both are multiples of the last bit of `x`.
     let rest = x - nearest as f32;
     let is_tie_toward_0 = (rest == 0.5) & (x > 0.0) | (rest == -0.5) & (x < 0.0);
-    nearest + if is_tie_toward_0 { if x > 0.0 { 1 } else { -1 } } else { 0 }
+    nearest.wrapping_add(if is_tie_toward_0 { if x > 0.0 { 1 } else { -1 } } else { 0 })
 }
 
 /// `x` confined to `least..=greatest`; NaN becomes 0, confined.

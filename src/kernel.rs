@@ -269,7 +269,7 @@ macro_rules! kernel {
             $(#[target_feature(enable = $feature)])*
             unsafe fn finish(finish: &Finish, region: &Region, acc: &mut [i32], room: &mut [i32]) {
                 // SAFETY: this function's own promise.
-                unsafe { output::finish::<$width>(finish, region, acc, room) }
+                unsafe { output::finish::<$width>(finish, region, acc, room, kernel::Vectors::of(&[$($feature),*])) }
             }
             $(#[target_feature(enable = $feature)])*
             unsafe fn write_sums(out: &Output<i32>, region: &Region, offsets: (i32, i32), acc: &[i32]) {

@@ -10,10 +10,12 @@
 //!
 //! A good place to start reading is [`gemm()`]; a C call enters in `capi/`.
 
+mod add;
 mod bit_depth;
 mod blocks;
 mod buffer;
 mod capi;
+mod code;
 mod context;
 mod conv;
 mod desks;
@@ -23,6 +25,9 @@ mod few;
 mod fixed_point;
 mod float_environment;
 mod gemm;
+mod grid;
+mod half;
+mod interval;
 mod kernel;
 mod matrix;
 mod output;
@@ -32,7 +37,9 @@ mod planes;
 mod prepare;
 mod quantize;
 mod range;
+mod ranged;
 mod reading;
+mod real;
 #[cfg(test)]
 mod reference;
 mod scratch;
@@ -52,7 +59,8 @@ pub use gemm::gemm;
 pub use kernel::Kernel;
 pub use matrix::{Encoding, Offset, Operand, Order, Output};
 pub use output::{
-    Cast, Element, Finish, Logistic, QuantizeDown, Residual, Rounding, Scale, Stage, Store, Tanh, Values,
+    Activation, Binary, Cast, Element, Finish, Logistic, Operation, QuantizeDown, Residual, Rounding, Scale, Stage,
+    Store, Table, Tanh, Values,
 };
 pub use quantize::{Derivation, Multiplier, Quantization, Scheme};
 pub use source::Factor;

@@ -3,9 +3,12 @@
 //! A pipeline starts with sums, 32-bit integers. A stage takes and gives integers or floats; floats lie in the
 //! accumulators by their bits. A tile passes through the stages one after the other, each a plain loop over its rows.
 
+use crate::kernel::Vectors;
 use crate::matrix::{Offset, Output, Runs};
 use std::ops::Range;
 
+mod activation;
+mod binary;
 mod compensation;
 mod layer;
 mod logistic;
@@ -14,9 +17,13 @@ mod rescale;
 mod residual;
 mod scale;
 mod store;
+mod table;
 mod tanh;
 mod values;
+mod weighted;
 
+pub use activation::Activation;
+pub use binary::{Binary, Operation};
 pub use logistic::Logistic;
 pub use quantize_down::QuantizeDown;
 pub(crate) use rescale::Rescale;
@@ -24,8 +31,10 @@ pub use residual::{Element, Residual};
 pub use scale::{Rounding, Scale};
 pub(crate) use scale::{scaled_once, scaled_twice, scaled_twice_up};
 pub use store::{Cast, Store};
+pub use table::Table;
 pub use tanh::Tanh;
 pub use values::Values;
+pub use weighted::Weighted;
 
 use crate::fixed_point::rounded;
 use layer::Layer;
@@ -99,6 +108,23 @@ pub enum Stage<'a> {
         /// Added after rounding.
         zero_point: i32,
     },
+    /// Floats times a scale.
+    MultiplyF32(Values<'a, f32>),
+    /// A function of floats.
+    ActivationF32(Activation),
+    /// Floats and another tensor.
+    BinaryF32(Binary<'a>),
+    /// Floats times a scale, plus a zero point, become integers, ties to even, saturating.
+    QuantizeZeroFirst {
+        /// One over the scale of the result.
+        scale: Values<'a, f32>,
+        /// Added before rounding, as a float.
+        zero_point: i32,
+    },
+    /// Integers become entries of a table.
+    Table(Table<'a>),
+    /// Integers and what the result was before, with their weights.
+    Weighted(Weighted<'a>),
 }
 
 impl Stage<'_> {
@@ -118,6 +144,12 @@ impl Stage<'_> {
             Stage::ClampF32 { .. } => "clamp_f32",
             Stage::ResidualF32 { .. } => "residual_f32",
             Stage::Quantize { .. } => "quantize",
+            Stage::MultiplyF32(_) => "multiply_f32",
+            Stage::ActivationF32(_) => "activation_f32",
+            Stage::BinaryF32(_) => "binary_f32",
+            Stage::QuantizeZeroFirst { .. } => "quantize_zero_first",
+            Stage::Table(_) => "table",
+            Stage::Weighted(_) => "weighted",
         }
     }
 
@@ -125,6 +157,8 @@ impl Stage<'_> {
     pub(crate) fn residual(&self) -> Option<&Residual<'_>> {
         match self {
             Stage::Residual { residual, .. } | Stage::ResidualF32 { residual, .. } => Some(residual),
+            Stage::BinaryF32(binary) => Some(&binary.tensor),
+            Stage::Weighted(weighted) => weighted.before.as_ref(),
             _ => None,
         }
     }
@@ -135,8 +169,14 @@ impl Stage<'_> {
             Stage::Bias(bias) => [bias.runs(), None, None],
             Stage::QuantizeDown(stage) => [stage.offset.runs(), stage.multiplier.runs(), stage.shift.runs()],
             Stage::Scale(stage) => [stage.multiplier.runs(), stage.exponent.runs(), None],
-            Stage::ScaleF32 { scale, .. } | Stage::Quantize { scale, .. } => [scale.runs(), None, None],
-            Stage::Dequantize(values) | Stage::BiasF32(values) => [values.runs(), None, None],
+            Stage::ScaleF32 { scale, .. } | Stage::Quantize { scale, .. } | Stage::QuantizeZeroFirst { scale, .. } => {
+                [scale.runs(), None, None]
+            }
+            Stage::Dequantize(values) | Stage::BiasF32(values) | Stage::MultiplyF32(values) => {
+                [values.runs(), None, None]
+            }
+            Stage::Table(table) => [Some(table.runs()), None, None],
+            Stage::Weighted(weighted) => [weighted.offset.runs(), None, None],
             _ => [None; 3],
         };
         runs.into_iter().flatten()
@@ -183,15 +223,21 @@ impl Stage<'_> {
                 tile.each(|x| word(most(least(float(x)))));
             }
             &Stage::ResidualF32 { ref residual, zero_point, scale } => {
-                let added = tile.read(residual);
-                if residual.element() != Element::F32 {
-                    added.iter_mut().for_each(|r| *r = word(r.wrapping_sub(zero_point) as f32));
-                }
+                tile.read_floats(residual, zero_point);
                 tile.each_with_read(|x, r| word(float(x) + float(r) * scale));
             }
             &Stage::Quantize { scale, zero_point } => {
                 scale.apply(tile, |x, scale| rounded(float(x) * scale).wrapping_add(zero_point));
             }
+            Stage::MultiplyF32(scale) => scale.apply(tile, |x, scale| word(float(x) * scale)),
+            Stage::ActivationF32(activation) => activation.apply(tile),
+            Stage::BinaryF32(binary) => binary.apply(tile),
+            &Stage::QuantizeZeroFirst { scale, zero_point } => {
+                let zero_point = zero_point as f32;
+                scale.apply(tile, |x, scale| rounded(float(x) * scale + zero_point));
+            }
+            Stage::Table(table) => table.apply(tile.acc.as_flattened_mut()),
+            Stage::Weighted(weighted) => weighted.apply(tile),
         }
     }
 }
@@ -287,6 +333,8 @@ struct Tile<'t, const W: usize> {
     acc: &'t mut [[i32; W]],
     /// As many words each, for the parameters of a stage.
     room: [&'t mut [[i32; W]]; 2],
+    /// Those of the kernel.
+    vectors: Vectors,
 }
 
 impl<const W: usize> Tile<'_, W> {
@@ -352,7 +400,13 @@ pub(crate) type FinishFn = unsafe fn(finish: &Finish, region: &Region, acc: &mut
 /// # Safety
 /// Nobody else uses this part of the result.
 #[inline(always)]
-pub(crate) unsafe fn finish<const W: usize>(finish: &Finish, region: &Region, acc: &mut [i32], room: &mut [i32]) {
+pub(crate) unsafe fn finish<const W: usize>(
+    finish: &Finish,
+    region: &Region,
+    acc: &mut [i32],
+    room: &mut [i32],
+    vectors: Vectors,
+) {
     let rows = region.rows.len();
     let acc = &mut acc.as_chunks_mut::<W>().0[..rows];
     let mut offsets = (0, 0);
@@ -374,7 +428,7 @@ pub(crate) unsafe fn finish<const W: usize>(finish: &Finish, region: &Region, ac
         return unsafe { each(out, region, acc, |x| of(x).clamp(0, 255) as u8) };
     }
     let (p, q) = room.as_chunks_mut::<W>().0.split_at_mut(rows);
-    let mut tile = Tile { region, acc, room: [p, q] };
+    let mut tile = Tile { region, acc, room: [p, q], vectors };
     // No large closures here or in what is called: they would be compiled once, without the kernel's instructions.
     for stage in finish.stages {
         stage.apply(&mut tile);

@@ -112,8 +112,15 @@
 #define QGEMM_GEMM_OPTIONS_INIT {sizeof(qgemm_gemm_options), 0, 0, QGEMM_NULL, 0, QGEMM_NULL}
 /** For a qgemm_bit_depth to begin with: all 8 bits of both sides. */
 #define QGEMM_BIT_DEPTH_INIT {sizeof(qgemm_bit_depth), 0, 0, 0, 0, 0, 0, 0}
+/** For a qgemm_layer to begin with: no weights. */
+#define QGEMM_LAYER_INIT {sizeof(qgemm_layer), QGEMM_NULL, QGEMM_NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, QGEMM_NULL, \
+                          QGEMM_NULL, QGEMM_NULL, 0}
 /** For a qgemm_context_options to begin with: one thread, the calling one. */
 #define QGEMM_CONTEXT_OPTIONS_INIT {sizeof(qgemm_context_options), 1, 0, QGEMM_NULL, QGEMM_NULL}
+/** For a qgemm_conv_desc to begin with: 1 x 1, one pixel at a time, no padding, one group. Channels and types are to be set. */
+#define QGEMM_CONV_DESC_INIT {sizeof(qgemm_conv_desc), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+/** For a qgemm_conv_images to begin with: no images. */
+#define QGEMM_CONV_IMAGES_INIT {sizeof(qgemm_conv_images), 0, 0, 0}
 /** For a qgemm_pack_options to begin with: for row-major results, into memory of the library's. The side is to be set. */
 #define QGEMM_PACK_OPTIONS_INIT {sizeof(qgemm_pack_options), 0, 0, 0, 0, QGEMM_NULL, 0, 0, QGEMM_NULL, QGEMM_NULL}
 /** For a qgemm_quantization to begin with. The type and the scales are to be set. */
@@ -141,6 +148,12 @@
 /** Element type: a float of 32 bits. */
 #define QGEMM_TYPE_F32 5
 
+/** Element type: bf16, the upper 16 bits of a float of 32. */
+#define QGEMM_TYPE_BF16 6
+
+/** Element type: a float of 16 bits, IEEE's binary16. */
+#define QGEMM_TYPE_F16 7
+
 /** Storage order: the elements of a row are contiguous. */
 #define QGEMM_ROW_MAJOR 0
 
@@ -155,6 +168,9 @@
 
 /** Axis of a parameter: data[j] for column j. gemmlowp's VectorShape Row. */
 #define QGEMM_PER_COL 2
+
+/** Axis of a tensor that a stage reads, and of nothing else: an element for each of the result's. */
+#define QGEMM_PER_ELEMENT 3
 
 /** Stage: adds u.bias.bias to integers, wrapping around. gemmlowp's OutputStageBiasAddition. */
 #define QGEMM_STAGE_BIAS 1
@@ -210,6 +226,54 @@
 
 /** Stage, the last: integers become those of the result's type, u8, s8 or s16, by their low bits. */
 #define QGEMM_STAGE_CAST_TRUNCATING 15
+
+/**
+ * Stage: floats times u.multiply_f32.scale. With a scale per row here and one per column in the DEQUANTIZE before it, both
+ * sides have scales of their own.
+ */
+#define QGEMM_STAGE_MULTIPLY_F32 16
+
+/**
+ * Stage: a function of floats, by u.activation_f32. Each result is the exact one, rounded to nearest after an error of at
+ * most 0.01 units in the last place; the same bits on every processor.
+ */
+#define QGEMM_STAGE_ACTIVATION_F32 17
+
+/**
+ * Stage: floats x become x + y, x - y, x * y, x / y, or the lesser or the greater of both, where
+ * y = (float)(r - zero_point) * scale, r being another tensor, by u.binary_f32.
+ */
+#define QGEMM_STAGE_BINARY_F32 18
+
+/**
+ * Stage: floats become integers: x * scale + (float)zero_point, each step rounded to 32 bits, then rounded to an integer,
+ * ties to even, saturating, by u.quantize_zero_first. As oneDNN's compiled kernels, scale being one over the result's; its
+ * reference divides by the scale of the result instead: to do so, have a BINARY_F32 with QGEMM_BINARY_DIV before this, and
+ * a scale of 1 here. QUANTIZE adds the zero point after rounding: the results differ, by 1, only where x * scale ends in a
+ * half, or so near to one that the sum with the zero point rounds to it.
+ */
+#define QGEMM_STAGE_QUANTIZE_ZERO_FIRST 19
+
+/** Stage: integers, confined to those of 8 bits, become the table's entries of u.table. */
+#define QGEMM_STAGE_TABLE 20
+
+/** Operation: x + y. */
+#define QGEMM_BINARY_ADD 1
+
+/** Operation: x - y. */
+#define QGEMM_BINARY_SUB 2
+
+/** Operation: x * y. */
+#define QGEMM_BINARY_MUL 3
+
+/** Operation: x / y. */
+#define QGEMM_BINARY_DIV 4
+
+/** Operation: y if it is less than x, else x; so x if y is NaN. */
+#define QGEMM_BINARY_MIN 5
+
+/** Operation: y if it is greater than x, else x; so x if y is NaN. */
+#define QGEMM_BINARY_MAX 6
 
 /**
  * Rounding: twice, as gemmlowp and TFLite's reference do. x, shifted left by a positive exponent (saturating), is multiplied
@@ -382,6 +446,9 @@
 /** Scheme: scales and offsets are given, and not found. */
 #define QGEMM_SCHEME_GIVEN 3
 
+/** How many bytes a saved plan has. */
+#define QGEMM_CONV_PLAN_SIZE 148
+
 /** Bit depth setting: both operands with all their 8 bits, exact. */
 #define QGEMM_A8B8 0
 
@@ -445,7 +512,7 @@ enum qgemm_status
     QGEMM_STATUS_PARAMETER = 18,
     /** A workspace, or other memory of the caller's, is too small. */
     QGEMM_STATUS_WORKSPACE = 19,
-    /** What should be a packed operand is none, or a damaged one. */
+    /** What should be a packed operand, or a plan, is none, or a damaged one. */
     QGEMM_STATUS_PACKED_DAMAGED = 20,
     /** An operand was packed for other kernels, another byte order, or another version of the format. */
     QGEMM_STATUS_PACKED_LAYOUT = 21,
@@ -476,6 +543,15 @@ typedef int32_t qgemm_status;
  * child may make contexts that do more.
  */
 typedef struct qgemm_context qgemm_context;
+
+/**
+ * Where a filter lies on images of one size: made by qgemm_conv_plan_create() or qgemm_conv_plan_load(), freed by
+ * qgemm_conv_plan_free().
+ *
+ * It knows neither images nor weights, and never changes: any number of threads may use it at once, for any images of its
+ * size, with any weights of its filter.
+ */
+typedef struct qgemm_conv_plan qgemm_conv_plan;
 
 /**
  * An operand as the kernels read it, packed once for many products: made by qgemm_pack() or qgemm_packed_load(), named
@@ -574,7 +650,7 @@ typedef struct qgemm_result {
      * length of one; 0 for no gaps.
      */
     int64_t stride;
-    /** QGEMM_TYPE_U8, _S8, _S16, _S32 or _F32. */
+    /** QGEMM_TYPE_U8, _S8, _S16, _S32, _F32, _BF16 or _F16. */
     uint32_t type;
     /** QGEMM_ROW_MAJOR or QGEMM_COL_MAJOR. */
     uint32_t order;
@@ -705,7 +781,7 @@ typedef struct qgemm_stage_residual_f32 {
     const void *data;
     /** As that of QGEMM_STAGE_RESIDUAL. */
     int64_t stride;
-    /** QGEMM_TYPE_U8, _S8, _S16, _S32 or _F32. */
+    /** QGEMM_TYPE_U8, _S8, _S16, _S32, _F32, _BF16 or _F16. */
     uint32_t type;
     /** QGEMM_ROW_MAJOR or QGEMM_COL_MAJOR. */
     uint32_t order;
@@ -722,6 +798,66 @@ typedef struct qgemm_stage_quantize {
     /** Added after rounding, wrapping around. */
     int32_t zero_point;
 } qgemm_stage_quantize;
+
+/** Parameters of QGEMM_STAGE_MULTIPLY_F32. */
+typedef struct qgemm_stage_multiply_f32 {
+    /** What is multiplied by: finite. */
+    struct qgemm_f32_values scale;
+} qgemm_stage_multiply_f32;
+
+/** Parameters of QGEMM_STAGE_ACTIVATION_F32. */
+typedef struct qgemm_stage_activation_f32 {
+    /** One of QGEMM_FUNCTION_RELU to QGEMM_FUNCTION_CLIP. */
+    uint32_t function;
+    /** As the function says; finite where it says so, and of QGEMM_FUNCTION_CLIP not NaN. Else not looked at. */
+    float alpha;
+    /** As alpha. */
+    float beta;
+} qgemm_stage_activation_f32;
+
+/** Parameters of QGEMM_STAGE_BINARY_F32. */
+typedef struct qgemm_stage_binary_f32 {
+    /**
+     * The elements r. With axis QGEMM_PER_ELEMENT as those of QGEMM_STAGE_RESIDUAL_F32; else one after the other, and none of
+     * them in the result.
+     */
+    const void *data;
+    /** As that of QGEMM_STAGE_RESIDUAL, with axis QGEMM_PER_ELEMENT; else not looked at. */
+    int64_t stride;
+    /** QGEMM_TYPE_U8, _S8, _S16, _S32, _F32, _BF16 or _F16. */
+    uint32_t type;
+    /** QGEMM_ROW_MAJOR or QGEMM_COL_MAJOR, with axis QGEMM_PER_ELEMENT; else not looked at. */
+    uint32_t order;
+    /** Subtracted from every element, wrapping around; 0 for floats. */
+    int32_t zero_point;
+    /** What the difference is multiplied by: finite. */
+    float scale;
+    /** One of QGEMM_BINARY_ADD to QGEMM_BINARY_MAX. */
+    uint32_t operation;
+    /**
+     * QGEMM_PER_ELEMENT; QGEMM_PER_ROW or QGEMM_PER_COL for as many elements as there are rows or columns; QGEMM_UNIFORM for
+     * one.
+     */
+    uint32_t axis;
+} qgemm_stage_binary_f32;
+
+/** Parameters of QGEMM_STAGE_QUANTIZE_ZERO_FIRST. */
+typedef struct qgemm_stage_quantize_zero_first {
+    /** What is multiplied by, usually one over the result's scale: finite. */
+    struct qgemm_f32_values scale;
+    /** Added before rounding. */
+    int32_t zero_point;
+} qgemm_stage_quantize_zero_first;
+
+/** Parameters of QGEMM_STAGE_TABLE. */
+typedef struct qgemm_stage_table {
+    /** 256 bytes: that of a number x is entries[(uint8_t)x]. */
+    const void *entries;
+    /** QGEMM_TYPE_U8 or QGEMM_TYPE_S8: which numbers are looked up. Others become the nearest of these. */
+    uint32_t from_type;
+    /** QGEMM_TYPE_U8 or QGEMM_TYPE_S8: what the entries are. */
+    uint32_t to_type;
+} qgemm_stage_table;
 
 /** The parameters of a stage: those that its kind names. */
 typedef union qgemm_stage_parameters {
@@ -751,6 +887,16 @@ typedef union qgemm_stage_parameters {
     struct qgemm_stage_residual_f32 residual_f32;
     /** Of QGEMM_STAGE_QUANTIZE. */
     struct qgemm_stage_quantize quantize;
+    /** Of QGEMM_STAGE_MULTIPLY_F32. */
+    struct qgemm_stage_multiply_f32 multiply_f32;
+    /** Of QGEMM_STAGE_ACTIVATION_F32. */
+    struct qgemm_stage_activation_f32 activation_f32;
+    /** Of QGEMM_STAGE_BINARY_F32. */
+    struct qgemm_stage_binary_f32 binary_f32;
+    /** Of QGEMM_STAGE_QUANTIZE_ZERO_FIRST. */
+    struct qgemm_stage_quantize_zero_first quantize_zero_first;
+    /** Of QGEMM_STAGE_TABLE. */
+    struct qgemm_stage_table table;
     /** Makes room for kinds to come. */
     uint64_t reserved[16];
 } qgemm_stage_parameters;
@@ -761,16 +907,36 @@ typedef union qgemm_stage_parameters {
  * A pipeline starts with the sums, integers of 32 bits. Stages follow in any number and order, as long as each takes what the
  * one before it gives:
  *
- *   - integers to integers: BIAS, QUANTIZE_DOWN, SCALE, CLAMP, TANH, LOGISTIC, SCALE_F32, RESIDUAL
+ *   - integers to integers: BIAS, QUANTIZE_DOWN, SCALE, CLAMP, TANH, LOGISTIC, SCALE_F32, RESIDUAL, TABLE
  *   - integers to floats: DEQUANTIZE
- *   - floats to floats: BIAS_F32, CLAMP_F32, RESIDUAL_F32
- *   - floats to integers: QUANTIZE
+ *   - floats to floats: BIAS_F32, CLAMP_F32, RESIDUAL_F32, MULTIPLY_F32, ACTIVATION_F32, BINARY_F32
+ *   - floats to integers: QUANTIZE, QUANTIZE_ZERO_FIRST
  *   - integers to u8, s8 or s16: CAST_SATURATING, CAST_TRUNCATING, and then nothing more
  *
- * What the last one gives has to be the result's type; no stage at all gives QGEMM_TYPE_S32.
+ * What the last one gives has to be the result's type; no stage at all gives QGEMM_TYPE_S32. Floats may become any of
+ * QGEMM_TYPE_F32, QGEMM_TYPE_BF16 and QGEMM_TYPE_F16: these are rounded to nearest, ties to even.
+ *
+ * What oneDNN calls attributes are operands, options and stages here, and all of them are run-time arguments:
+ *
+ *   - zero points of source and weights: minus offset of qgemm_operand, for all or for each row of lhs and column of rhs;
+ *     of groups along k: zero_points of qgemm_pack_options
+ *   - scales of source and weights: DEQUANTIZE by their product where both are for whole tensors, or the weights' per
+ *     channel, or DEQUANTIZE by the weights' per column and MULTIPLY_F32 by the source's per row; of groups along k: scales
+ *     of qgemm_pack_options
+ *   - bias s32: BIAS before DEQUANTIZE; bias f32: BIAS_F32; of other types: BINARY_F32 with QGEMM_PER_COL
+ *   - eltwise: ACTIVATION_F32, and CLAMP_F32 for clip; linear is QGEMM_FUNCTION_LINEAR, or MULTIPLY_F32 and BIAS_F32
+ *   - sum, with its scale and zero point: RESIDUAL_F32, from the result itself or any other place
+ *   - binary: BINARY_F32, its tensor of the result's shape, or broadcast along rows, columns or both
+ *   - scale and zero point of the destination: QUANTIZE_ZERO_FIRST, and CAST_SATURATING; for floats MULTIPLY_F32
+ *   - rounding mode: to nearest, ties to even, whatever the thread's floating point environment is
+ *   - dnnl_gemm_u8s8s32: qgemm_gemm_u8s8s32()
+ *   - prelu, the fusion of a depthwise convolution, dropout, stochastic rounding, and scales of other types than f32 are not
+ *     here
+ *
+ * Those post-ops are stages in the list's order.
  */
 typedef struct qgemm_stage {
-    /** Which stage: QGEMM_STAGE_BIAS to QGEMM_STAGE_CAST_TRUNCATING. */
+    /** Which stage: QGEMM_STAGE_BIAS to QGEMM_STAGE_TABLE. */
     uint32_t kind;
     /** 0. */
     uint32_t reserved;
@@ -862,6 +1028,64 @@ typedef struct qgemm_gemm_options {
     /** How many bits of the elements count; NULL for all 8, exactly. */
     const struct qgemm_bit_depth *bit_depth;
 } qgemm_gemm_options;
+
+/**
+ * A fully connected layer of a quantized network, as in Jacob et al., "Quantization and Training of Neural Networks for
+ * Efficient Integer-Arithmetic-Only Inference" (2017), section 2.4.
+ *
+ * Set all of it to zero with QGEMM_LAYER_INIT first, then what matters.
+ */
+typedef struct qgemm_layer {
+    /** sizeof(qgemm_layer). */
+    size_t struct_size;
+    /** units x depth elements, a row for each unit; or NULL if packed is given. May be NULL if there are none. */
+    const void *weights;
+    /**
+     * The weights in packed form, as the rhs of a product: depth x units, that is, packed from these rows as
+     * QGEMM_COL_MAJOR; without groups. NULL if weights is given.
+     */
+    const struct qgemm_packed *packed;
+    /** How many results there are for each row of the input, at least 0. */
+    int64_t units;
+    /** How many elements a row of the input has, at least 0. */
+    int64_t depth;
+    /** Elements from the start of one row of weights to the next, at least 1; 0 for no gaps. Not looked at if packed. */
+    int64_t weights_stride;
+    /** QGEMM_TYPE_U8 or QGEMM_TYPE_S8; if packed, it may also be 0. */
+    uint32_t weights_type;
+    /** QGEMM_TYPE_U8 or QGEMM_TYPE_S8. */
+    uint32_t input_type;
+    /** QGEMM_TYPE_U8, QGEMM_TYPE_S8 or QGEMM_TYPE_S16. */
+    uint32_t output_type;
+    /**
+     * QGEMM_ROUND_TWICE: as TFLite's reference kernels; QGEMM_ROUND_ONCE: as these with TFLITE_SINGLE_ROUNDING;
+     * QGEMM_ROUND_TWICE_UP: as ruy on x86.
+     */
+    uint32_t rounding;
+    /** The weight that stands for 0. */
+    int32_t weights_zero_point;
+    /** The element of the input that stands for 0. */
+    int32_t input_zero_point;
+    /** The result that stands for 0. */
+    int32_t output_zero_point;
+    /** The least result, one of output_type: where the activation function begins, as TFLite has it. */
+    int32_t output_min;
+    /** The greatest result, one of output_type and not less than output_min. */
+    int32_t output_max;
+    /** 0. */
+    int32_t reserved;
+    /** As many integers as there are units, of the scale of input times weights; NULL for 0. */
+    const int32_t *bias;
+    /**
+     * As many multipliers as multiplier_count says, and each with its exponent: what brings the sums to the scale of the
+     * output. See qgemm_multipliers_from_scales().
+     */
+    const int32_t *multipliers;
+    /** -31 to 30. */
+    const int32_t *exponents;
+    /** 1 for all units, or one for each unit. */
+    int64_t multiplier_count;
+} qgemm_layer;
 
 /**
  * A tensor as outer * channels * inner contiguous elements: element (o, c, i) is number (o * channels + c) * inner + i.
@@ -1029,6 +1253,71 @@ typedef struct qgemm_line_quantization {
     /** Receives an offset for each line, minus its zero point, for qgemm_operand; or gives them. */
     int32_t *offsets;
 } qgemm_line_quantization;
+
+/**
+ * A filter and how it moves over images: all that packed weights depend on. Begin with QGEMM_CONV_DESC_INIT, and set
+ * channels, types and what is to be different.
+ *
+ * The filter lies on filter_height x filter_width pixels, dilation_height and dilation_width pixels apart. It begins pad_top
+ * pixels above an image and pad_left to the left of it, moves by stride_height and stride_width, and ends no more than
+ * pad_bottom below it and pad_right to the right. A result has, for n pixels of height (and likewise of width),
+ *
+ *     (n + pad_top + pad_bottom - dilation_height * (filter_height - 1) - 1) / stride_height + 1
+ *
+ * pixels, rounded down; none, if the filter is longer than the image with its padding. Padding may be wider than the filter:
+ * then there are results that only the padding contributes to, which is nothing. With groups, the channels of an image and of
+ * the result are cut into so many parts: those of the result's first part are sums over the image's first part, and so on.
+ */
+typedef struct qgemm_conv_desc {
+    /** sizeof(qgemm_conv_desc). */
+    size_t struct_size;
+    /** Channels of an image, at least 0. */
+    int64_t input_channels;
+    /** Channels of the result, at least 0. */
+    int64_t output_channels;
+    /** Rows of the filter; 0 for 1. */
+    int64_t filter_height;
+    /** Columns of the filter; 0 for 1. */
+    int64_t filter_width;
+    /** Rows of pixels from one position of the filter to the next; 0 for 1. */
+    int64_t stride_height;
+    /** Columns of pixels from one position of the filter to the next; 0 for 1. */
+    int64_t stride_width;
+    /** Rows of pixels from one row of the filter to the next; 0 for 1. */
+    int64_t dilation_height;
+    /** Columns of pixels from one column of the filter to the next; 0 for 1. */
+    int64_t dilation_width;
+    /** Rows of padding above an image, at least 0. */
+    int64_t pad_top;
+    /** Columns of padding to the left of an image, at least 0. */
+    int64_t pad_left;
+    /** Rows of padding below an image, at least 0. */
+    int64_t pad_bottom;
+    /** Columns of padding to the right of an image, at least 0. */
+    int64_t pad_right;
+    /**
+     * Groups of channels, a divisor of input_channels and of output_channels; 0 for 1. As many as input_channels make the
+     * convolution depthwise: channel c of an image is what the channels c * multiplier to c * multiplier + multiplier - 1 of the
+     * result are sums over, where multiplier is output_channels / input_channels.
+     */
+    int64_t groups;
+    /** Type of an image's elements: QGEMM_TYPE_U8 or QGEMM_TYPE_S8. */
+    uint32_t input_type;
+    /** Type of the weights: QGEMM_TYPE_U8 or QGEMM_TYPE_S8. */
+    uint32_t weights_type;
+} qgemm_conv_desc;
+
+/** How many images are convolved together, and how large they are. Begin with QGEMM_CONV_IMAGES_INIT. */
+typedef struct qgemm_conv_images {
+    /** sizeof(qgemm_conv_images). */
+    size_t struct_size;
+    /** How many images, at least 0. */
+    int64_t batch;
+    /** Rows of pixels of each, at least 0. */
+    int64_t height;
+    /** Columns of pixels of each, at least 0. */
+    int64_t width;
+} qgemm_conv_images;
 
 /**
  * What a parallel_for of the host's calls. It does not throw.
@@ -1200,6 +1489,179 @@ qgemm_status qgemm_gemm_workspace_size_with(const struct qgemm_context *context,
                                             size_t *size);
 
 /**
+ * Multiplies a matrix of unsigned bytes by one of signed bytes: dnnl_gemm_u8s8s32 of oneDNN, but exact on every processor.
+ *
+ *     c(i,j) = alpha * sum over l of (a(i,l) - ao) * (b(l,j) - bo) + beta * c(i,j) + offset(i,j)
+ *
+ * Everything is row-major: the rows of a matrix begin lda, ldb or ldc elements one after the other. Where alpha is 1 and
+ * beta is 0 or 1, the arithmetic is on int32_t and wraps around. Else it is in double: the sum over l, which still wraps
+ * around at 32 bits, times alpha, and that plus beta * c(i,j), and that plus the offset, is rounded to the nearest integer,
+ * ties to even, and confined to int32_t. Where beta is 0, c is not read.
+ *
+ * It runs on the threads that qgemm_set_max_num_threads() is about. a, b and c do not overlap, nor co and c.
+ *
+ * @param transa   'N' or 'n': a is m x k; 'T' or 't': it lies as its transpose, k x m
+ * @param transb   'N' or 'n': b is k x n; 'T' or 't': it lies as its transpose, n x k
+ * @param offsetc  'F' or 'f': offset(i,j) is co[0]; 'C' or 'c': it is co[i]; 'R' or 'r': it is co[j]
+ * @param m        rows of c, at least 0
+ * @param n        columns of c, at least 0
+ * @param k        how many products are summed, at least 0
+ * @param alpha    finite
+ * @param a        left-hand matrix
+ * @param lda      at least the length of a's rows as they lie: k, or m if transposed
+ * @param ao       the zero point of a
+ * @param b        right-hand matrix
+ * @param ldb      at least the length of b's rows as they lie: n, or k if transposed
+ * @param bo       the zero point of b
+ * @param beta     finite
+ * @param c        the result, and what is added to
+ * @param ldc      at least n
+ * @param co       1, m or n offsets, as offsetc says; NULL for 0
+ * @return QGEMM_STATUS_OK, or why nothing was written: OPTION (transa, transb, offsetc), SHAPE, STRIDE, NULL_POINTER,
+ *         ALIGNMENT, TOO_LARGE, PARAMETER (alpha, beta), OVERLAP, OUT_OF_MEMORY, UNSUPPORTED (QGEMM_ISA); details in
+ *         qgemm_last_error()
+ *
+ * @pre All matrices and co reach as far as the sizes and strides say, and nobody writes to them, or reads c, during the call.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_gemm_u8s8s32(char transa,
+                                char transb,
+                                char offsetc,
+                                int64_t m,
+                                int64_t n,
+                                int64_t k,
+                                float alpha,
+                                const uint8_t *a,
+                                int64_t lda,
+                                uint8_t ao,
+                                const int8_t *b,
+                                int64_t ldb,
+                                int8_t bo,
+                                float beta,
+                                int32_t *c,
+                                int64_t ldc,
+                                const int32_t *co);
+
+/**
+ * As qgemm_gemm_u8s8s32(), both matrices of signed bytes: dnnl_gemm_s8s8s32 of oneDNN.
+ *
+ * @param transa   as in qgemm_gemm_u8s8s32()
+ * @param transb   as in qgemm_gemm_u8s8s32()
+ * @param offsetc  as in qgemm_gemm_u8s8s32()
+ * @param m        as in qgemm_gemm_u8s8s32()
+ * @param n        as in qgemm_gemm_u8s8s32()
+ * @param k        as in qgemm_gemm_u8s8s32()
+ * @param alpha    as in qgemm_gemm_u8s8s32()
+ * @param a        left-hand matrix
+ * @param lda      as in qgemm_gemm_u8s8s32()
+ * @param ao       the zero point of a
+ * @param b        right-hand matrix
+ * @param ldb      as in qgemm_gemm_u8s8s32()
+ * @param bo       the zero point of b
+ * @param beta     as in qgemm_gemm_u8s8s32()
+ * @param c        as in qgemm_gemm_u8s8s32()
+ * @param ldc      as in qgemm_gemm_u8s8s32()
+ * @param co       as in qgemm_gemm_u8s8s32()
+ * @return as qgemm_gemm_u8s8s32()
+ *
+ * @pre As for qgemm_gemm_u8s8s32().
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_gemm_s8s8s32(char transa,
+                                char transb,
+                                char offsetc,
+                                int64_t m,
+                                int64_t n,
+                                int64_t k,
+                                float alpha,
+                                const int8_t *a,
+                                int64_t lda,
+                                int8_t ao,
+                                const int8_t *b,
+                                int64_t ldb,
+                                int8_t bo,
+                                float beta,
+                                int32_t *c,
+                                int64_t ldc,
+                                const int32_t *co);
+
+/**
+ * As qgemm_gemm_u8s8s32(), both matrices of unsigned bytes.
+ *
+ * @param transa   as in qgemm_gemm_u8s8s32()
+ * @param transb   as in qgemm_gemm_u8s8s32()
+ * @param offsetc  as in qgemm_gemm_u8s8s32()
+ * @param m        as in qgemm_gemm_u8s8s32()
+ * @param n        as in qgemm_gemm_u8s8s32()
+ * @param k        as in qgemm_gemm_u8s8s32()
+ * @param alpha    as in qgemm_gemm_u8s8s32()
+ * @param a        left-hand matrix
+ * @param lda      as in qgemm_gemm_u8s8s32()
+ * @param ao       the zero point of a
+ * @param b        right-hand matrix
+ * @param ldb      as in qgemm_gemm_u8s8s32()
+ * @param bo       the zero point of b
+ * @param beta     as in qgemm_gemm_u8s8s32()
+ * @param c        as in qgemm_gemm_u8s8s32()
+ * @param ldc      as in qgemm_gemm_u8s8s32()
+ * @param co       as in qgemm_gemm_u8s8s32()
+ * @return as qgemm_gemm_u8s8s32()
+ *
+ * @pre As for qgemm_gemm_u8s8s32().
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_gemm_u8u8s32(char transa,
+                                char transb,
+                                char offsetc,
+                                int64_t m,
+                                int64_t n,
+                                int64_t k,
+                                float alpha,
+                                const uint8_t *a,
+                                int64_t lda,
+                                uint8_t ao,
+                                const uint8_t *b,
+                                int64_t ldb,
+                                uint8_t bo,
+                                float beta,
+                                int32_t *c,
+                                int64_t ldc,
+                                const int32_t *co);
+
+/**
+ * Computes a fully connected layer: bit-exact with the reference kernels of TFLite and TFLite Micro for 8 bits.
+ *
+ *     sum(b,u)    = bias(u) + sum over d of (input(b,d) - input_zero_point) * (weights(u,d) - weights_zero_point)
+ *     output(b,u) = min(max(scaled(sum(b,u)) + output_zero_point, output_min), output_max)
+ *
+ * where scaled is sum * multiplier / 2^31 * 2^exponent as the rounding says; sums wrap around at 32 bits. Of a positive
+ * exponent TFLite's reference wraps around where it leaves 32 bits on the way; here it saturates.
+ *
+ * @param context        the threads and the memory to use; NULL for those that qgemm_set_max_num_threads() is about
+ * @param layer          weights and parameters
+ * @param batch          rows of input and output, at least 0
+ * @param input          batch x depth elements, row-major; may be NULL if there are none
+ * @param input_stride   elements from the start of one row to the next, at least 1; 0 for no gaps
+ * @param output         batch x units elements, row-major; may be NULL if there are none. It overlaps nothing that is read
+ * @param output_stride  elements from the start of one row to the next, at least units; 0 for no gaps
+ * @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER, ALIGNMENT, STRUCT_SIZE, OPTION (reserved, rounding, or
+ *         weights both plain and packed), SHAPE, STRIDE, TYPE, TOO_LARGE, SHIFT_RANGE (an exponent), PARAMETER (output_min
+ *         and output_max), VECTOR_LENGTH (multiplier_count), OVERLAP, PACKED_LAYOUT (packed as a lhs), STAGE_ORDER (packed
+ *         with groups), OUT_OF_MEMORY, UNSUPPORTED (QGEMM_ISA); details in qgemm_last_error()
+ *
+ * @pre All that layer points at, input and output reach as far as their sizes and strides say, and nobody writes to them, or
+ * reads the output, during the call.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_fully_connected(const struct qgemm_context *context,
+                                   const struct qgemm_layer *layer,
+                                   int64_t batch,
+                                   const void *input,
+                                   int64_t input_stride,
+                                   void *output,
+                                   int64_t output_stride);
+
+/**
  * Turns a real multiplier into integers: real = multiplier * 2^(exponent - 31), rounded to nearest, ties up.
  *
  * As TFLite's QuantizeMultiplier. The multiplier is 2^30 to 2^31 - 1 and the exponent -31 to 30; for what rounds to less
@@ -1263,6 +1725,33 @@ qgemm_status qgemm_multiplier_from_scales(uint32_t derivation,
                                           int32_t *multiplier,
                                           int32_t *exponent,
                                           float *scale);
+
+/**
+ * As qgemm_multiplier_from_scales(), for each channel of the right-hand matrix: what a layer with a scale for each row of
+ * its weights takes.
+ *
+ * @param derivation    as in qgemm_multiplier_from_scales()
+ * @param lhs_scale     what 1 stands for in the left-hand matrix; above 0 and finite
+ * @param rhs_scales    count scales, one for each channel; above 0 and finite. May be NULL if there are none
+ * @param count         how many channels, at least 0
+ * @param result_scale  what 1 stands for in the result; above 0 and finite
+ * @param multipliers   count results, or NULL if they are not wanted
+ * @param exponents     count results, or NULL if they are not wanted
+ * @param scales        the multipliers as floats, rounded to nearest; or NULL if they are not wanted
+ * @return QGEMM_STATUS_OK, or why nothing was written: OPTION (an unknown derivation), SHAPE (count is negative),
+ *         NULL_POINTER, ALIGNMENT, TOO_LARGE, PARAMETER (a scale, or what comes of them, is out of its range)
+ *
+ * @pre There are count scales; multipliers, exponents and scales have room for as many, unless they are null.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_multipliers_from_scales(uint32_t derivation,
+                                           float lhs_scale,
+                                           const float *rhs_scales,
+                                           int64_t count,
+                                           float result_scale,
+                                           int32_t *multipliers,
+                                           int32_t *exponents,
+                                           float *scales);
 
 /**
  * Chooses scale and zero point, so that the integers from qmin to qmax stand for the real numbers from min to max.
@@ -1633,9 +2122,9 @@ qgemm_status qgemm_packed_load(const void *bytes, size_t size, struct qgemm_pack
  * and an offset of its own, in one pass over memory.
  *
  * What comes of it are the elements of a qgemm_operand of the same rows, columns and order, with stride 0; the offsets are its
- * field offset, per row of lhs or per column of rhs. A product of m x k floats, quantized, and packed weights of k x n is then
- * qgemm_quantize_lines_f32(), and qgemm_gemm() with the stages QGEMM_STAGE_DEQUANTIZE per row and again, as a float, per column. No
- * memory is allocated.
+ * field offset, per row of lhs or per column of rhs. The stage QGEMM_STAGE_DEQUANTIZE of a product takes the scales, those of rows or
+ * those of columns; the other side's are multiplied by after it. Nothing is allocated. For one product this is quicker than to pack
+ * the operand with qgemm_pack_f32(), which has to prove more of it.
  *
  * @param context       the threads to use; NULL for those that qgemm_set_max_num_threads() is about
  * @param floats        the matrix
@@ -1684,6 +2173,186 @@ qgemm_status qgemm_pack_f32(const struct qgemm_context *context,
                             const struct qgemm_line_quantization *quantization,
                             const struct qgemm_pack_options *options,
                             struct qgemm_packed **packed);
+
+/**
+ * Makes a plan of a convolution.
+ *
+ * @param desc    the filter
+ * @param images  how many images, and how large. There may be none, or the filter may be larger than they are: then the result
+ *                has no elements
+ * @param plan    receives the plan
+ * @return QGEMM_STATUS_OK, or why plan was not written: NULL_POINTER, ALIGNMENT, STRUCT_SIZE, SHAPE (a number is negative), TYPE,
+ *         PARAMETER (groups), TOO_LARGE (there are more pixels, with padding, in a row or a column than 2^31 - 1, or more elements
+ *         of images, weights or results than addresses), OUT_OF_MEMORY; details in qgemm_last_error()
+ *
+ * @pre The structs have as many bytes as they say.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_conv_plan_create(const struct qgemm_conv_desc *desc,
+                                    const struct qgemm_conv_images *images,
+                                    struct qgemm_conv_plan **plan);
+
+/**
+ * Frees a plan.
+ *
+ * @param plan  what qgemm_conv_plan_create() or qgemm_conv_plan_load() made, or NULL, which does nothing
+ *
+ * @pre No call that was given it is under way, and none is given it again.
+ */
+void qgemm_conv_plan_free(struct qgemm_conv_plan *plan);
+
+/**
+ * How large the images are that a convolution gives.
+ *
+ * @param plan    the plan
+ * @param height  receives the rows of pixels
+ * @param width   receives the columns of pixels
+ * @return QGEMM_STATUS_OK, or why neither was written: NULL_POINTER, ALIGNMENT; details in qgemm_last_error()
+ *
+ * @pre plan was not freed.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_conv_output_size(const struct qgemm_conv_plan *plan, int64_t *height, int64_t *width);
+
+/**
+ * Writes a plan as QGEMM_CONV_PLAN_SIZE bytes, the same on all machines, for qgemm_conv_plan_load().
+ *
+ * @param plan   the plan
+ * @param bytes  where to write it, at any address
+ * @param size   how many bytes there are, at least QGEMM_CONV_PLAN_SIZE; no more than that are written
+ * @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER, TOO_LARGE, WORKSPACE (size is too small); details in
+ *         qgemm_last_error()
+ *
+ * @pre plan was not freed, and nobody else uses the bytes during the call.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_conv_plan_save(const struct qgemm_conv_plan *plan,
+                                  void *bytes,
+                                  size_t size);
+
+/**
+ * Makes a plan of what qgemm_conv_plan_save() wrote, in this process or another. The bytes need not be trusted, and are not
+ * needed any more after the call.
+ *
+ * @param bytes  a saved plan, at any address
+ * @param size   how many bytes it has: no fewer, and no more
+ * @param plan   receives the plan
+ * @return QGEMM_STATUS_OK, or why plan was not written: NULL_POINTER, ALIGNMENT (of plan), TOO_LARGE, PACKED_DAMAGED (the bytes
+ *         are not what was saved, or of another version), OUT_OF_MEMORY; details in qgemm_last_error()
+ *
+ * @pre The bytes can be read, and nobody writes to them during the call.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_conv_plan_load(const void *bytes,
+                                  size_t size,
+                                  struct qgemm_conv_plan **plan);
+
+/**
+ * How much memory packed weights take at most: for callers who bring their own, and to know before.
+ *
+ * @param desc     as in qgemm_conv_pack()
+ * @param weights  as in qgemm_conv_pack(); the elements are not read
+ * @param options  as in qgemm_conv_pack(); memory and memory_size do not matter
+ * @param size     receives the number of bytes
+ * @return QGEMM_STATUS_OK, or why size was not written: as qgemm_conv_pack(); details in qgemm_last_error()
+ *
+ * @pre As for qgemm_conv_pack().
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_conv_pack_size(const struct qgemm_conv_desc *desc,
+                                  const struct qgemm_operand *weights,
+                                  const struct qgemm_pack_options *options,
+                                  size_t *size);
+
+/**
+ * Packs the weights of a convolution, for images of any number and size.
+ *
+ * Weights are a matrix with a row for each product that is summed, filter_height * filter_width * (input_channels / groups), in
+ * this order, the channels of a group last; and a column for each channel of the result. So weights with the output channel first
+ * (OHWI: TFLite's convolution) are column-major, and those with the output channel last (HWIO: TensorFlow's; and 1HWC, TFLite's
+ * depthwise convolution) are row-major. In the matrix rows, cols, type and stride may be 0, for what desc says.
+ *
+ * What comes out is saved and loaded as every packed operand is, see qgemm_packed. As there, the offset is not packed, but
+ * it may help to make the convolution faster to tell it here.
+ *
+ * @param desc     the filter
+ * @param weights  the weights, not packed; their offset uniform or QGEMM_PER_COL, a value for each channel of the result
+ * @param options  how many bits an element takes, and where the packed weights are to be; its side 0 or QGEMM_RHS, its other_type 0
+ *                 or desc's input_type, without groups of elements. NULL for 8 bits, in memory of the library's
+ * @param packed   receives the packed weights
+ * @return QGEMM_STATUS_OK, or why neither packed nor memory was written: as qgemm_conv_plan_create() and qgemm_pack(); details in
+ *         qgemm_last_error()
+ *
+ * @pre As for qgemm_pack().
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_conv_pack(const struct qgemm_conv_desc *desc,
+                             const struct qgemm_operand *weights,
+                             const struct qgemm_pack_options *options,
+                             struct qgemm_packed **packed);
+
+/**
+ * Convolves images and passes every sum through a pipeline of stages.
+ *
+ *     sum(p,o)    = sum over taps t and channels c of (pixel(p,t)[c] + image_offset) * (weight(t,c,o) + weights_offset(o))
+ *     result(p,o) = the last stage of ... of the first stage of sum(p,o)
+ *
+ * where pixel(p,t) is the pixel under the tap t where the filter is at its position p, and a tap beside an image adds nothing:
+ * the zero point, minus image_offset, lies there. If any tap is, the zero point has to be a number of the image's type.
+ *
+ * An image is a matrix with a row for each pixel, image by image, row by row (NHWC), and a column for each channel; the result
+ * too. Their stride goes from one pixel to the next, so it may skip channels. Stages and results are those of qgemm_gemm(), a
+ * column being a channel of the result: scales, biases and the like for each channel have the axis QGEMM_PER_COL, and a residual is
+ * a tensor of the result's shape. Sums wrap around at 32 bits, and the bytes of the result do not depend on the kernel or the
+ * number of threads, as there; flags and workspace mean what they do there.
+ *
+ * In the matrices rows, cols, type and stride may be 0, for what the plan says; but the result has to have a type.
+ *
+ * @param context      as in qgemm_gemm()
+ * @param plan         the filter and the size of images
+ * @param image        the images, row-major; their offset uniform
+ * @param weights      the weights, packed by qgemm_conv_pack(), or as they would be given to it; their offset uniform or
+ *                     QGEMM_PER_COL
+ * @param result       where the result goes, row-major
+ * @param stages       as in qgemm_gemm()
+ * @param stage_count  as in qgemm_gemm()
+ * @param options      as in qgemm_gemm(), without a bit_depth; NULL for none
+ * @return QGEMM_STATUS_OK, or why nothing was written: as qgemm_gemm(); PARAMETER (there is padding, and the image's zero point is
+ *         no number of its type), OPTION (a matrix is column-major, a bit_depth, or weights that were packed with groups);
+ *         details in qgemm_last_error()
+ *
+ * @pre As for qgemm_gemm(); plan was not freed.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_conv_run(const struct qgemm_context *context,
+                            const struct qgemm_conv_plan *plan,
+                            const struct qgemm_operand *image,
+                            const struct qgemm_operand *weights,
+                            const struct qgemm_result *result,
+                            const struct qgemm_stage *stages,
+                            size_t stage_count,
+                            const struct qgemm_gemm_options *options);
+
+/**
+ * How much memory a convolution needs to work in: for callers who bring their own. As qgemm_gemm_workspace_size().
+ *
+ * @param context  as in qgemm_conv_run()
+ * @param plan     as in qgemm_conv_run()
+ * @param image    as in qgemm_conv_run(); the elements are not read
+ * @param weights  as in qgemm_conv_run(); the elements are not read
+ * @param result   as in qgemm_conv_run(); nothing is written
+ * @param size     receives the number of bytes
+ * @return QGEMM_STATUS_OK, or why size was not written; details in qgemm_last_error()
+ *
+ * @pre As for qgemm_conv_run().
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_conv_workspace_size(const struct qgemm_context *context,
+                                       const struct qgemm_conv_plan *plan,
+                                       const struct qgemm_operand *image,
+                                       const struct qgemm_operand *weights,
+                                       const struct qgemm_result *result,
+                                       size_t *size);
 
 /**
  * Makes a context. Threads of its own start at once, and sleep between products. Should the system refuse to start so

@@ -3,7 +3,8 @@
 use super::bit_depth::RawBitDepth;
 use super::context::{CallContext, ContextHandle};
 use super::matrix::{
-    Frame, Major, QGEMM_TYPE_F32, QGEMM_TYPE_S8, QGEMM_TYPE_S16, QGEMM_TYPE_S32, QGEMM_TYPE_U8, RawOperand, RawResult,
+    Frame, Major, QGEMM_TYPE_BF16, QGEMM_TYPE_F16, QGEMM_TYPE_F32, QGEMM_TYPE_S8, QGEMM_TYPE_S16, QGEMM_TYPE_S32,
+    QGEMM_TYPE_U8, RawOperand, RawResult,
 };
 use super::pipeline::{Gives, Stages};
 use super::stage::RawStage;
@@ -335,6 +336,8 @@ impl<'a> Call<'a> {
             QGEMM_TYPE_S8 => "s8",
             QGEMM_TYPE_S16 => "s16",
             QGEMM_TYPE_F32 => "f32",
+            QGEMM_TYPE_BF16 => "bf16",
+            QGEMM_TYPE_F16 => "f16",
             _ => "s32",
         };
         let order = if self.frame.major == Major::Row { "row" } else { "col" };
@@ -348,15 +351,17 @@ impl<'a> Call<'a> {
         let problem = match (result.r#type, gives) {
             (QGEMM_TYPE_U8 | QGEMM_TYPE_S8 | QGEMM_TYPE_S16, Gives::Narrow(_))
             | (QGEMM_TYPE_S32, Gives::Integers)
-            | (QGEMM_TYPE_F32, Gives::Floats) => None,
+            | (QGEMM_TYPE_F32 | QGEMM_TYPE_BF16 | QGEMM_TYPE_F16, Gives::Floats) => None,
             (QGEMM_TYPE_U8 | QGEMM_TYPE_S8 | QGEMM_TYPE_S16, _) => {
                 Some("the result has 8 or 16 bits, so the last stage has to be a cast")
             }
             (QGEMM_TYPE_S32, Gives::Narrow(_)) => Some("the result has 32 bits, so there may be no cast"),
             (QGEMM_TYPE_S32, _) => Some("the result is of integers, but the last stage gives floats"),
-            (QGEMM_TYPE_F32, _) => Some("the result is of floats, but the last stage gives integers"),
+            (QGEMM_TYPE_F32 | QGEMM_TYPE_BF16 | QGEMM_TYPE_F16, _) => {
+                Some("the result is of floats, but the last stage gives integers")
+            }
             (value, _) => {
-                let expected = "one of QGEMM_TYPE_U8 to QGEMM_TYPE_F32";
+                let expected = "one of QGEMM_TYPE_U8 to QGEMM_TYPE_F16";
                 return Err(Error::Type { argument: "type", value, expected }).within("result");
             }
         };
@@ -370,6 +375,8 @@ impl<'a> Call<'a> {
                 (QGEMM_TYPE_S8, Gives::Narrow(cast)) => result.view().map(|out| Store::I8(out, cast)),
                 (QGEMM_TYPE_S16, Gives::Narrow(cast)) => result.view().map(|out| Store::I16(out, cast)),
                 (QGEMM_TYPE_F32, _) => result.view().map(Store::F32),
+                (QGEMM_TYPE_BF16, _) => result.view().map(Store::Bf16),
+                (QGEMM_TYPE_F16, _) => result.view().map(Store::F16),
                 _ => result.view().map(Store::I32),
             }
         }
@@ -395,23 +402,34 @@ impl<'a> Call<'a> {
     }
 
     pub(super) fn check_overlap(&self, store: &Store, stages: &[Stage]) -> Result<(), Failure> {
-        let runs = store.runs();
-        for (input, factor) in self.names.into_iter().zip([&self.lhs, &self.rhs]) {
-            if factor.meets(&runs) {
-                return Err(Error::Overlap { output: "result", input }.into());
-            }
-        }
-        for stage in stages {
-            if stage.parameters().any(|parameter| runs.overlap(&parameter)) {
-                return Err(Error::Overlap { output: "result", input: "a parameter of a stage" }.into());
-            }
-            if let Some(residual) = stage.residual()
-                && !residual.lies_in(&runs, store.size())
-                && runs.overlap(&residual.runs())
-            {
-                return Err(Error::Overlap { output: "result", input: "the residual of a stage" }.into());
-            }
-        }
-        Ok(())
+        let [lhs, rhs] = self.names;
+        Ok(check_overlap("result", store, [(lhs, &self.lhs), (rhs, &self.rhs)], stages)?)
     }
+}
+
+/// The result may not be written over what is still to be read; over a residual only in the very same place.
+pub(super) fn check_overlap(
+    output: &'static str,
+    store: &Store,
+    sides: [(&'static str, &Factor); 2],
+    stages: &[Stage],
+) -> Result<(), Error> {
+    let runs = store.runs();
+    for (input, factor) in sides {
+        if factor.meets(&runs) {
+            return Err(Error::Overlap { output, input });
+        }
+    }
+    for stage in stages {
+        if stage.parameters().any(|parameter| runs.overlap(&parameter)) {
+            return Err(Error::Overlap { output, input: "a parameter of a stage" });
+        }
+        if let Some(residual) = stage.residual()
+            && !residual.lies_in(&runs, store.size())
+            && runs.overlap(&residual.runs())
+        {
+            return Err(Error::Overlap { output, input: "the residual of a stage" });
+        }
+    }
+    Ok(())
 }

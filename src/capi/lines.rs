@@ -78,9 +78,9 @@ unsafe impl Versioned for RawLineQuantization {
 /// and an offset of its own, in one pass over memory.
 ///
 /// What comes of it are the elements of a qgemm_operand of the same rows, columns and order, with stride 0; the offsets are its
-/// field offset, per row of lhs or per column of rhs. A product of m x k floats, quantized, and packed weights of k x n is then
-/// qgemm_quantize_lines_f32(), and qgemm_gemm() with the stages QGEMM_STAGE_DEQUANTIZE per row and again, as a float, per column. No
-/// memory is allocated.
+/// field offset, per row of lhs or per column of rhs. The stage QGEMM_STAGE_DEQUANTIZE of a product takes the scales, those of rows or
+/// those of columns; the other side's are multiplied by after it. Nothing is allocated. For one product this is quicker than to pack
+/// the operand with qgemm_pack_f32(), which has to prove more of it.
 ///
 /// @param context       the threads to use; NULL for those that qgemm_set_max_num_threads() is about
 /// @param floats        the matrix

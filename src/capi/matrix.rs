@@ -21,6 +21,10 @@ pub const QGEMM_TYPE_S16: u32 = 3;
 pub const QGEMM_TYPE_S32: u32 = 4;
 /// Element type: a float of 32 bits.
 pub const QGEMM_TYPE_F32: u32 = 5;
+/// Element type: bf16, the upper 16 bits of a float of 32.
+pub const QGEMM_TYPE_BF16: u32 = 6;
+/// Element type: a float of 16 bits, IEEE's binary16.
+pub const QGEMM_TYPE_F16: u32 = 7;
 
 /// Storage order: the elements of a row are contiguous.
 pub const QGEMM_ROW_MAJOR: u32 = 0;
@@ -33,6 +37,8 @@ pub const QGEMM_UNIFORM: u32 = 0;
 pub const QGEMM_PER_ROW: u32 = 1;
 /// Axis of a parameter: data[j] for column j. gemmlowp's VectorShape Row.
 pub const QGEMM_PER_COL: u32 = 2;
+/// Axis of a tensor that a stage reads, and of nothing else: an element for each of the result's.
+pub const QGEMM_PER_ELEMENT: u32 = 3;
 
 /// An integer parameter: one value, or one for each row or each column. All zeros are the value 0 for all.
 #[repr(C)]
@@ -116,17 +122,21 @@ pub struct RawResult {
     /// Elements from the start of one row (column, if order is QGEMM_COL_MAJOR) to the start of the next, at least the
     /// length of one; 0 for no gaps.
     pub stride: i64,
-    /// QGEMM_TYPE_U8, _S8, _S16, _S32 or _F32.
+    /// QGEMM_TYPE_U8, _S8, _S16, _S32, _F32, _BF16 or _F16.
     pub r#type: u32,
     /// QGEMM_ROW_MAJOR or QGEMM_COL_MAJOR.
     pub order: u32,
 }
 
 pub(super) fn encoding(r#type: u32) -> Result<Encoding, Error> {
+    encoding_of("type", r#type)
+}
+
+pub(super) fn encoding_of(argument: &'static str, r#type: u32) -> Result<Encoding, Error> {
     match r#type {
         QGEMM_TYPE_U8 => Ok(Encoding::U8),
         QGEMM_TYPE_S8 => Ok(Encoding::S8),
-        value => Err(Error::Type { argument: "type", value, expected: "QGEMM_TYPE_U8 or QGEMM_TYPE_S8" }),
+        value => Err(Error::Type { argument, value, expected: "QGEMM_TYPE_U8 or QGEMM_TYPE_S8" }),
     }
 }
 
@@ -316,7 +326,12 @@ pub(super) fn check_pointer<T>(argument: &'static str, data: *const T) -> Result
 ///
 /// # Safety
 /// `data` has `len` values, unchanged for `'a`.
-unsafe fn vector<'a, T>(argument: &'static str, data: *const T, len: i64, count: usize) -> Result<&'a [T], Error> {
+pub(super) unsafe fn vector<'a, T>(
+    argument: &'static str,
+    data: *const T,
+    len: i64,
+    count: usize,
+) -> Result<&'a [T], Error> {
     if usize::try_from(len).is_ok_and(|len| len >= count) {
         if count > 0 {
             check_pointer(argument, data)?;
@@ -337,6 +352,11 @@ pub(super) struct Frame {
 }
 
 impl Frame {
+    /// Rows and columns of what the library computes.
+    pub(super) fn computed(&self) -> (usize, usize) {
+        if self.major == Major::Row { (self.rows, self.cols) } else { (self.cols, self.rows) }
+    }
+
     /// # Safety
     /// `data` has `len` values, unchanged for `'a`.
     unsafe fn values<'a, T: Copy>(

@@ -1,15 +1,16 @@
 //! A pipeline's stages, checked.
 
-use super::matrix::{
-    Frame, Major, QGEMM_TYPE_F32, QGEMM_TYPE_S8, QGEMM_TYPE_S16, QGEMM_TYPE_S32, QGEMM_TYPE_U8, check_pointer, major,
-    stride,
-};
+use super::matrix::{Frame, QGEMM_PER_ELEMENT, check_pointer, encoding_of};
 use super::stage::*;
 use super::{Failure, Place};
 use crate::error::Error;
-use crate::output::{Cast, Element, Logistic, QuantizeDown, Residual, Rounding, Scale, Stage, Tanh};
+use crate::output::{Binary, Cast, Logistic, QuantizeDown, Rounding, Scale, Stage, Table, Tanh};
+use elements::{check_zero_point, element, residual, spread};
+use floats::{activation, operation};
 use smallvec::SmallVec;
-use std::ffi::c_void;
+
+mod elements;
+mod floats;
 
 /// Pipelines up to this length take no memory from the heap.
 const USUAL: usize = 8;
@@ -68,10 +69,12 @@ impl<'a> Stages<'a> {
             return Err(Error::Reserved { argument: "reserved" });
         }
         let (takes, gives) = match raw.kind {
-            QGEMM_STAGE_BIAS..=QGEMM_STAGE_RESIDUAL => (Gives::Integers, Gives::Integers),
+            QGEMM_STAGE_BIAS..=QGEMM_STAGE_RESIDUAL | QGEMM_STAGE_TABLE => (Gives::Integers, Gives::Integers),
             QGEMM_STAGE_DEQUANTIZE => (Gives::Integers, Gives::Floats),
-            QGEMM_STAGE_BIAS_F32..=QGEMM_STAGE_RESIDUAL_F32 => (Gives::Floats, Gives::Floats),
-            QGEMM_STAGE_QUANTIZE => (Gives::Floats, Gives::Integers),
+            QGEMM_STAGE_BIAS_F32..=QGEMM_STAGE_RESIDUAL_F32 | QGEMM_STAGE_MULTIPLY_F32..=QGEMM_STAGE_BINARY_F32 => {
+                (Gives::Floats, Gives::Floats)
+            }
+            QGEMM_STAGE_QUANTIZE | QGEMM_STAGE_QUANTIZE_ZERO_FIRST => (Gives::Floats, Gives::Integers),
             QGEMM_STAGE_CAST_SATURATING => (Gives::Integers, Gives::Narrow(Cast::Saturating)),
             QGEMM_STAGE_CAST_TRUNCATING => (Gives::Integers, Gives::Narrow(Cast::Truncating)),
             value => return Err(Error::Option { argument: "kind", value }),
@@ -147,12 +150,13 @@ unsafe fn stage<'a>(raw: &RawStage, frame: &Frame) -> Result<Stage<'a>, Error> {
             QGEMM_STAGE_RESIDUAL => {
                 let raw = u.residual;
                 check_exponent("u.residual.exponent", raw.exponent)?;
-                if raw.r#type == QGEMM_TYPE_F32 {
+                let element = element(raw.r#type)?;
+                if element.is_float() {
                     let expected = "QGEMM_TYPE_U8, _S8, _S16 or _S32";
                     return Err(Error::Type { argument: "u.residual.type", value: raw.r#type, expected });
                 }
                 Stage::Residual {
-                    residual: residual(raw.data, raw.r#type, raw.order, raw.stride, frame)?,
+                    residual: residual(raw.data, element, raw.order, raw.stride, frame)?,
                     zero_point: raw.zero_point,
                     multiplier: raw.multiplier,
                     exponent: raw.exponent,
@@ -172,16 +176,11 @@ unsafe fn stage<'a>(raw: &RawStage, frame: &Frame) -> Result<Stage<'a>, Error> {
             }
             QGEMM_STAGE_RESIDUAL_F32 => {
                 let raw = u.residual_f32;
-                if !raw.scale.is_finite() {
-                    let value = raw.scale.into();
-                    return Err(Error::Parameter { argument: "u.residual_f32.scale", value, expected: "finite" });
-                }
-                if raw.r#type == QGEMM_TYPE_F32 && raw.zero_point != 0 {
-                    let (argument, value) = ("u.residual_f32.zero_point", raw.zero_point.into());
-                    return Err(Error::Parameter { argument, value, expected: "0 for floats" });
-                }
+                check_finite("u.residual_f32.scale", raw.scale)?;
+                let element = element(raw.r#type)?;
+                check_zero_point("u.residual_f32.zero_point", raw.zero_point, element)?;
                 Stage::ResidualF32 {
-                    residual: residual(raw.data, raw.r#type, raw.order, raw.stride, frame)?,
+                    residual: residual(raw.data, element, raw.order, raw.stride, frame)?,
                     zero_point: raw.zero_point,
                     scale: raw.scale,
                 }
@@ -190,6 +189,33 @@ unsafe fn stage<'a>(raw: &RawStage, frame: &Frame) -> Result<Stage<'a>, Error> {
                 scale: frame.floats("u.quantize.scale", &u.quantize.scale)?,
                 zero_point: u.quantize.zero_point,
             },
+            QGEMM_STAGE_MULTIPLY_F32 => {
+                Stage::MultiplyF32(frame.floats("u.multiply_f32.scale", &u.multiply_f32.scale)?)
+            }
+            QGEMM_STAGE_ACTIVATION_F32 => Stage::ActivationF32(activation(u.activation_f32)?),
+            QGEMM_STAGE_BINARY_F32 => {
+                let raw = u.binary_f32;
+                check_finite("u.binary_f32.scale", raw.scale)?;
+                let element = element(raw.r#type)?;
+                check_zero_point("u.binary_f32.zero_point", raw.zero_point, element)?;
+                let tensor = match raw.axis {
+                    QGEMM_PER_ELEMENT => residual(raw.data, element, raw.order, raw.stride, frame)?,
+                    axis => spread(raw.data, element, axis, frame)?,
+                };
+                let operation = operation(raw.operation)?;
+                Stage::BinaryF32(Binary { tensor, zero_point: raw.zero_point, scale: raw.scale, operation })
+            }
+            QGEMM_STAGE_QUANTIZE_ZERO_FIRST => Stage::QuantizeZeroFirst {
+                scale: frame.floats("u.quantize_zero_first.scale", &u.quantize_zero_first.scale)?,
+                zero_point: u.quantize_zero_first.zero_point,
+            },
+            QGEMM_STAGE_TABLE => {
+                let entries = u.table.entries.cast::<[u8; 256]>();
+                check_pointer("u.table.entries", entries)?;
+                let from = encoding_of("u.table.from_type", u.table.from_type)?;
+                let to = encoding_of("u.table.to_type", u.table.to_type)?;
+                Stage::Table(Table { entries: &*entries, from, to })
+            }
             _ => unreachable!("casts and unknown kinds do not come here"),
         })
     }
@@ -211,36 +237,6 @@ pub(super) fn checked_rounding(argument: &'static str, value: u32) -> Result<Rou
     }
 }
 
-/// # Safety
-/// `data` reaches as far as the result's shape and `step` say, unchanged for `'a`.
-unsafe fn residual<'a>(
-    data: *const c_void,
-    r#type: u32,
-    order: u32,
-    step: i64,
-    frame: &Frame,
-) -> Result<Residual<'a>, Error> {
-    let element = match r#type {
-        QGEMM_TYPE_U8 => Element::U8,
-        QGEMM_TYPE_S8 => Element::I8,
-        QGEMM_TYPE_S16 => Element::I16,
-        QGEMM_TYPE_S32 => Element::I32,
-        QGEMM_TYPE_F32 => Element::F32,
-        value => return Err(Error::Type { argument: "type", value, expected: "one of QGEMM_TYPE_U8 to _F32" }),
-    };
-    let major = major("order", order)?;
-    let runs = if major == Major::Row { (frame.rows, frame.cols) } else { (frame.cols, frame.rows) };
-    let stride = stride(step, runs, 1)?;
-    if frame.rows > 0 && frame.cols > 0 {
-        if data.is_null() {
-            return Err(Error::Null { argument: "data" });
-        }
-        if !data.addr().is_multiple_of(element.size()) {
-            return Err(Error::Alignment { argument: "data", unit: element.size() });
-        }
-    }
-    let shape = if frame.major == Major::Row { (frame.rows, frame.cols) } else { (frame.cols, frame.rows) };
-    let steps = if major == frame.major { (stride, 1) } else { (1, stride) };
-    // SAFETY: this function's own promise.
-    unsafe { Residual::from_raw(data.cast(), element, shape, steps) }.ok_or(Error::TooLarge { argument: "data" })
+fn check_finite(argument: &'static str, value: f32) -> Result<(), Error> {
+    if value.is_finite() { Ok(()) } else { Err(Error::Parameter { argument, value: value.into(), expected: "finite" }) }
 }

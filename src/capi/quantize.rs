@@ -1,5 +1,6 @@
 //! Parameters from real numbers.
 
+use super::matrix::{check_pointer, vector};
 use super::pipeline::{check_exponent, checked_rounding};
 use super::{Status, guard};
 use crate::error::Error;
@@ -115,6 +116,63 @@ pub unsafe extern "C" fn qgemm_multiplier_from_scales(
     })
 }
 
+/// As qgemm_multiplier_from_scales(), for each channel of the right-hand matrix: what a layer with a scale for each row of
+/// its weights takes.
+///
+/// @param derivation    as in qgemm_multiplier_from_scales()
+/// @param lhs_scale     what 1 stands for in the left-hand matrix; above 0 and finite
+/// @param rhs_scales    count scales, one for each channel; above 0 and finite. May be NULL if there are none
+/// @param count         how many channels, at least 0
+/// @param result_scale  what 1 stands for in the result; above 0 and finite
+/// @param multipliers   count results, or NULL if they are not wanted
+/// @param exponents     count results, or NULL if they are not wanted
+/// @param scales        the multipliers as floats, rounded to nearest; or NULL if they are not wanted
+/// @return QGEMM_STATUS_OK, or why nothing was written: OPTION (an unknown derivation), SHAPE (count is negative),
+///         NULL_POINTER, ALIGNMENT, TOO_LARGE, PARAMETER (a scale, or what comes of them, is out of its range)
+///
+/// # Safety
+/// There are count scales; multipliers, exponents and scales have room for as many, unless they are null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn qgemm_multipliers_from_scales(
+    derivation: u32,
+    lhs_scale: f32,
+    rhs_scales: *const f32,
+    count: i64,
+    result_scale: f32,
+    multipliers: *mut i32,
+    exponents: *mut i32,
+    scales: *mut f32,
+) -> Status {
+    guard(|| {
+        let derivation = checked_derivation(derivation)?;
+        let len = super::matrix::size("count", count)?;
+        for (argument, place) in
+            [("multipliers", multipliers.cast()), ("exponents", exponents.cast()), ("scales", scales)]
+        {
+            if !place.is_null() {
+                check_pointer(argument, place)?;
+            }
+        }
+        // SAFETY: this function's own promise.
+        let rhs_scales = unsafe { vector("rhs_scales", rhs_scales, count, len)? };
+        let found = |rhs_scale| -> Result<(Multiplier, f32), Error> {
+            let real = derivation.real(lhs_scale, rhs_scale, result_scale)?;
+            Ok((Multiplier::of(real)?, real as f32))
+        };
+        rhs_scales.iter().try_for_each(|&rhs_scale| found(rhs_scale).map(|_| ()))?;
+        for (i, &rhs_scale) in rhs_scales.iter().enumerate() {
+            let (multiplier, scale) = found(rhs_scale)?;
+            // SAFETY: this function's own promise, for each.
+            unsafe {
+                write_unless_null(at(multipliers, i), multiplier.multiplier);
+                write_unless_null(at(exponents, i), multiplier.exponent);
+                write_unless_null(at(scales, i), scale);
+            }
+        }
+        Ok(())
+    })
+}
+
 /// Chooses scale and zero point, so that the integers from qmin to qmax stand for the real numbers from min to max.
 ///
 /// As ChooseQuantizationParams of gemmlowp's documentation, for any qmin and qmax. Where 0 is not between min and max,
@@ -207,6 +265,11 @@ fn check_results(arguments: &[(&'static str, bool)]) -> Result<(), Error> {
         Some(&(argument, _)) => Err(Error::Missing { argument }),
         None => Ok(()),
     }
+}
+
+/// The place of a result among others, if they are wanted.
+fn at<T>(results: *mut T, index: usize) -> *mut T {
+    if results.is_null() { results } else { results.wrapping_add(index) }
 }
 
 /// # Safety

@@ -10,7 +10,7 @@ use super::{Axis, Filter, Plan};
 use crate::blocks::Cut;
 use crate::buffer::Carver;
 use crate::context::Context;
-use crate::kernel::Loop;
+use crate::kernel::{Loop, Vectors};
 use crate::matrix::{Offset, Operand};
 use crate::output::{self, Finish, LineOffsets, Region};
 use crate::source::Factor;
@@ -198,7 +198,7 @@ impl Worker<'_> {
             rescale: None,
             cols,
         };
-        vectors.run(Finishing { finish, region, acc: acc.as_flattened_mut(), room: finishing });
+        vectors.run(Finishing { finish, region, acc: acc.as_flattened_mut(), room: finishing, vectors });
     }
 }
 
@@ -208,6 +208,7 @@ struct Finishing<'a> {
     region: Region<'a>,
     acc: &'a mut [i32],
     room: &'a mut [i32],
+    vectors: Vectors,
 }
 
 impl Loop for Finishing<'_> {
@@ -216,6 +217,6 @@ impl Loop for Finishing<'_> {
     #[inline(always)]
     fn run(self) {
         // SAFETY: tiles do not overlap, and each panel of one is finished once, by whoever claimed its piece.
-        unsafe { output::finish::<LANES>(self.finish, &self.region, self.acc, self.room) }
+        unsafe { output::finish::<LANES>(self.finish, &self.region, self.acc, self.room, self.vectors) }
     }
 }

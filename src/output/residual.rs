@@ -1,5 +1,7 @@
 //! Adding another quantized tensor of the result's shape: the shortcut of a residual network.
 
+use super::values::Word;
+use crate::half::{from_bf16, from_f16};
 use crate::matrix::{Runs, extent};
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -17,6 +19,10 @@ pub enum Element {
     I32,
     /// A float.
     F32,
+    /// The upper half of a float.
+    Bf16,
+    /// A float of 16 bits, IEEE's binary16.
+    F16,
 }
 
 impl Element {
@@ -24,9 +30,14 @@ impl Element {
     pub const fn size(self) -> usize {
         match self {
             Element::U8 | Element::I8 => 1,
-            Element::I16 => 2,
+            Element::I16 | Element::Bf16 | Element::F16 => 2,
             Element::I32 | Element::F32 => 4,
         }
+    }
+
+    /// Whether they have no zero point.
+    pub(crate) const fn is_float(self) -> bool {
+        matches!(self, Element::F32 | Element::Bf16 | Element::F16)
     }
 }
 
@@ -65,6 +76,29 @@ impl Residual<'_> {
         Some(Self { data, element, steps, shape, lifetime: PhantomData })
     }
 
+    /// As [`Residual::from_raw`], of a single row or column or element, which stands for all: the steps are (0, 1), (1, 0)
+    /// or (0, 0).
+    ///
+    /// # Safety
+    /// As for [`Residual::from_raw`].
+    pub unsafe fn spread(
+        data: *const u8,
+        element: Element,
+        shape: (usize, usize),
+        steps: (usize, usize),
+    ) -> Option<Self> {
+        debug_assert!(matches!(steps, (0, 1) | (1, 0) | (0, 0)));
+        let residual = Self { data, element, steps, shape, lifetime: PhantomData };
+        extent::<[u8; 4]>(data.cast(), 1, residual.elements(), 0)?;
+        Some(residual)
+    }
+
+    /// How many elements a residual has that is spread.
+    fn elements(&self) -> usize {
+        let ((rows, cols), (row_step, col_step)) = (self.shape, self.steps);
+        if rows == 0 || cols == 0 { 0 } else { 1 + (rows - 1) * row_step + (cols - 1) * col_step }
+    }
+
     pub(super) fn element(&self) -> Element {
         self.element
     }
@@ -79,6 +113,7 @@ impl Residual<'_> {
         let size = self.element.size();
         let ((rows, cols), (row_step, col_step)) = (self.shape, self.steps);
         match col_step {
+            _ if row_step == 0 || col_step == 0 => Runs::new(self.data.addr(), 1, self.elements() * size, 0),
             1 => Runs::new(self.data.addr(), rows, cols * size, row_step * size),
             _ => Runs::new(self.data.addr(), cols, rows * size, col_step * size),
         }
@@ -94,6 +129,8 @@ impl Residual<'_> {
                 Element::I8 => self.read_as::<i8>(row, cols, to, i32::from),
                 Element::I16 => self.read_as::<i16>(row, cols, to, i32::from),
                 Element::I32 | Element::F32 => self.read_as::<i32>(row, cols, to, |x| x),
+                Element::Bf16 => self.read_as::<u16>(row, cols, to, |x| from_bf16(x).to_word()),
+                Element::F16 => self.read_as::<u16>(row, cols, to, |x| from_f16(x).to_word()),
             }
         }
     }
@@ -110,6 +147,9 @@ impl Residual<'_> {
                 // SAFETY: within the shape, so readable by the promise made to `from_raw`.
                 *to = of(unsafe { from.wrapping_add(col).read() });
             }
+        } else if self.steps.1 == 0 {
+            // SAFETY: as above; a part of a row is never empty.
+            to.fill(of(unsafe { from.read() }));
         } else {
             for (to, col) in to.iter_mut().zip(cols) {
                 // SAFETY: as above.

@@ -1,6 +1,7 @@
 //! The last step of a pipeline: a cast, and the write into the result.
 
 use super::Region;
+use crate::half::{to_bf16, to_f16};
 use crate::matrix::{Output, Runs};
 
 /// How numbers of 32 bits become narrower ones.
@@ -24,6 +25,10 @@ pub enum Store<'a> {
     I16(Output<'a, i16>, Cast),
     /// Floats: the last stages have to give floats.
     F32(Output<'a, f32>),
+    /// Floats, rounded to bf16, ties to even.
+    Bf16(Output<'a, u16>),
+    /// Floats, rounded to IEEE's binary16, ties to even.
+    F16(Output<'a, u16>),
 }
 
 impl Store<'_> {
@@ -35,6 +40,7 @@ impl Store<'_> {
             Store::I8(out, _) => (out.rows, out.cols),
             Store::I16(out, _) => (out.rows, out.cols),
             Store::F32(out) => (out.rows, out.cols),
+            Store::Bf16(out) | Store::F16(out) => (out.rows, out.cols),
         }
     }
 
@@ -42,7 +48,7 @@ impl Store<'_> {
     pub(crate) fn size(&self) -> usize {
         match self {
             Store::U8(..) | Store::I8(..) => 1,
-            Store::I16(..) => 2,
+            Store::I16(..) | Store::Bf16(_) | Store::F16(_) => 2,
             Store::I32(_) | Store::F32(_) => 4,
         }
     }
@@ -55,6 +61,7 @@ impl Store<'_> {
             Store::I8(out, _) => out.runs(),
             Store::I16(out, _) => out.runs(),
             Store::F32(out) => out.runs(),
+            Store::Bf16(out) | Store::F16(out) => out.runs(),
         }
     }
 
@@ -74,6 +81,8 @@ impl Store<'_> {
                 Store::I16(out, Saturating) => each(out, region, acc, |x| x.clamp(-32768, 32767) as i16),
                 Store::I16(out, Truncating) => each(out, region, acc, |x| x as i16),
                 Store::F32(out) => each(out, region, acc, |x| f32::from_bits(x as u32)),
+                Store::Bf16(out) => each(out, region, acc, |x| to_bf16(f32::from_bits(x as u32))),
+                Store::F16(out) => each(out, region, acc, |x| to_f16(f32::from_bits(x as u32))),
             }
         }
     }

@@ -1,9 +1,11 @@
 //! Pipelines on every kernel against the stages' definitions, element by element.
 
 use super::*;
+use crate::half::{from_bf16, from_f16, to_bf16, to_f16};
 use crate::kernel::tests::ODD_KERNELS;
 use crate::kernel::{Kernel, MAX_ROWS, MAX_WIDTH};
-use crate::matrix::Output;
+use crate::matrix::{Encoding, Output};
+use crate::real;
 use crate::reference::{nearest_away, nearest_up, saturated};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -44,8 +46,12 @@ enum Case {
     Logistic(i32, i32),
     ScaleF32(Parameter<f32>, i32),
     Residual(Tensor, i32, i32, i32, Rounding),
-    /// A stretch of floats: what leads there, stages on them, and what leads back.
-    Floats(Parameter<f32>, Vec<FloatCase>, Parameter<f32>, i32),
+    /// Entries by bytes, whether signed numbers are looked up, and whether the entries are signed.
+    Table(Box<[u8; 256]>, bool, bool),
+    /// What was there before, alpha, beta and an offset.
+    Weighted(Tensor, f32, f32, Parameter<i32>),
+    /// A stretch of floats: what leads there, stages on them, and what leads back, the zero point perhaps first.
+    Floats(Parameter<f32>, Vec<FloatCase>, Parameter<f32>, i32, bool),
 }
 
 #[derive(Clone, Debug)]
@@ -53,6 +59,10 @@ enum FloatCase {
     Bias(Parameter<f32>),
     Clamp(f32, f32),
     Residual(Tensor, i32, f32),
+    Multiply(Parameter<f32>),
+    Activation(Activation),
+    /// With the steps in which the tensor is read.
+    Binary(Tensor, (usize, usize), i32, f32, Operation),
 }
 
 /// A residual of the result's shape.
@@ -71,9 +81,33 @@ impl Tensor {
         unsafe { Residual::from_raw(data, self.element, (ROWS, COLS), steps) }.unwrap()
     }
 
+    /// A row, a column or a single element of it that stands for all, or all of it, if the steps are (1, 1).
+    fn spread(&self, steps: (usize, usize)) -> Residual<'_> {
+        if steps == (1, 1) {
+            return self.residual();
+        }
+        // SAFETY: as above.
+        unsafe { Residual::spread(self.words.as_ptr().cast(), self.element, (ROWS, COLS), steps) }.unwrap()
+    }
+
     /// The integer at a place, or the bits of the float.
     fn at(&self, row: usize, col: usize) -> i32 {
-        let index = if self.is_transposed { row + col * (ROWS + 3) } else { row * (COLS + 2) + col };
+        self.number(if self.is_transposed { row + col * (ROWS + 3) } else { row * (COLS + 2) + col })
+    }
+
+    fn spread_at(&self, steps: (usize, usize), row: usize, col: usize) -> i32 {
+        if steps == (1, 1) { self.at(row, col) } else { self.number(row * steps.0 + col * steps.1) }
+    }
+
+    /// What a binary stage or a residual has there, before it is scaled.
+    fn float_of(&self, number: i32, zero_point: i32) -> f32 {
+        if self.element.is_float() {
+            return f32::from_bits(number as u32);
+        }
+        wrapped(i128::from(number) - i128::from(zero_point)) as f32
+    }
+
+    fn number(&self, index: usize) -> i32 {
         let bytes: Vec<u8> = self.words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         let at = &bytes[index * self.element.size()..];
         match self.element {
@@ -81,6 +115,8 @@ impl Tensor {
             Element::I8 => (at[0] as i8).into(),
             Element::I16 => i16::from_ne_bytes([at[0], at[1]]).into(),
             Element::I32 | Element::F32 => i32::from_ne_bytes([at[0], at[1], at[2], at[3]]),
+            Element::Bf16 => from_bf16(u16::from_ne_bytes([at[0], at[1]])).to_bits() as i32,
+            Element::F16 => from_f16(u16::from_ne_bytes([at[0], at[1]])).to_bits() as i32,
         }
     }
 }
@@ -100,12 +136,46 @@ fn scaled(x: i32, multiplier: i32, exponent: i32, rounding: Rounding) -> i32 {
     }
 }
 
-/// The nearest integer of a float, ties to even, as integers have it.
-fn nearest_even(x: f32) -> i32 {
-    let floor = f64::from(x).floor();
-    let rest = f64::from(x) - floor;
+/// The nearest integer of a float, ties to even, as integers have it; 0 for NaN.
+fn nearest_even(x: impl Into<f64>) -> i32 {
+    let x = x.into();
+    if x.is_nan() {
+        return 0;
+    }
+    let floor = x.floor();
+    let rest = x - floor;
     let is_up = rest > 0.5 || rest == 0.5 && floor % 2.0 != 0.0;
     (floor + f64::from(u8::from(is_up))).clamp(i32::MIN.into(), i32::MAX.into()) as i32
+}
+
+/// What an activation is of a single number: on every kernel the same.
+fn defined(activation: Activation, x: f32) -> f32 {
+    let wide = f64::from;
+    match activation {
+        Activation::Relu { alpha } if x < 0.0 => {
+            if alpha == 0.0 {
+                0.0
+            } else {
+                alpha * x
+            }
+        }
+        Activation::Relu { .. } => x,
+        Activation::Tanh => real::tanh(wide(x)) as f32,
+        Activation::Logistic => real::logistic(wide(x)) as f32,
+        Activation::GeluErf => real::gelu_erf(wide(x)) as f32,
+        Activation::GeluTanh => real::gelu_tanh(wide(x)) as f32,
+        Activation::Swish { alpha } => real::swish(wide(x), wide(alpha)) as f32,
+        Activation::HardSwish { alpha, beta } => real::hard_swish(wide(x), wide(alpha), wide(beta)) as f32,
+        Activation::HardSigmoid { alpha, beta } => real::hard_sigmoid(wide(x), wide(alpha), wide(beta)) as f32,
+        Activation::Elu { alpha } => real::elu(wide(x), wide(alpha)) as f32,
+        Activation::Exp => real::exp(wide(x)) as f32,
+        Activation::Mish => real::mish(wide(x)) as f32,
+        Activation::Linear { alpha, beta } => (wide(alpha) * wide(x) + wide(beta)) as f32,
+        Activation::Clip { most, .. } if x > most => most,
+        Activation::Clip { least, most } if x < least => least.min(most),
+        Activation::Clip { least, most } if least > most && !x.is_nan() => most,
+        Activation::Clip { .. } => x,
+    }
 }
 
 impl Case {
@@ -134,7 +204,18 @@ impl Case {
                 let r = wrapped(i128::from(tensor.at(row, col)) - i128::from(*zero_point));
                 wrapped(i128::from(x) + i128::from(scaled(r, *multiplier, *exponent, *rounding)))
             }
-            Case::Floats(scale, stages, back, zero_point) => {
+            Case::Table(entries, is_from_signed, is_to_signed) => {
+                let byte = if *is_from_signed { x.clamp(-128, 127) as u8 } else { x.clamp(0, 255) as u8 };
+                let entry = entries[usize::from(byte)];
+                if *is_to_signed { (entry as i8).into() } else { entry.into() }
+            }
+            Case::Weighted(before, alpha, beta, offset) => {
+                let before = if *beta == 0.0 { 0 } else { before.at(row, col) };
+                let [alpha, beta] = [alpha, beta].map(|&weight| f64::from(weight));
+                let [x, before, offset] = [x, before, offset.at(row, col)].map(f64::from);
+                nearest_even(alpha * x + beta * before + offset)
+            }
+            Case::Floats(scale, stages, back, zero_point, is_zero_first) => {
                 let mut y = x as f32 * scale.at(row, col);
                 for stage in stages {
                     y = match stage {
@@ -142,13 +223,27 @@ impl Case {
                         FloatCase::Clamp(min, max) if y > *max || min > max => *max,
                         FloatCase::Clamp(min, _) if y < *min => *min,
                         FloatCase::Clamp(..) => y,
-                        FloatCase::Residual(tensor, _, scale) if tensor.element == Element::F32 => {
-                            y + f32::from_bits(tensor.at(row, col) as u32) * scale
-                        }
                         FloatCase::Residual(tensor, zero_point, scale) => {
-                            y + wrapped(i128::from(tensor.at(row, col)) - i128::from(*zero_point)) as f32 * scale
+                            y + tensor.float_of(tensor.at(row, col), *zero_point) * scale
+                        }
+                        FloatCase::Multiply(scale) => y * scale.at(row, col),
+                        FloatCase::Activation(activation) => defined(*activation, y),
+                        FloatCase::Binary(tensor, steps, zero_point, scale, operation) => {
+                            let other = tensor.float_of(tensor.spread_at(*steps, row, col), *zero_point) * scale;
+                            match operation {
+                                Operation::Add => y + other,
+                                Operation::Subtract => y - other,
+                                Operation::Multiply => y * other,
+                                Operation::Divide => y / other,
+                                Operation::Min if other < y => other,
+                                Operation::Max if other > y => other,
+                                Operation::Min | Operation::Max => y,
+                            }
                         }
                     };
+                }
+                if *is_zero_first {
+                    return nearest_even(y * back.at(row, col) + *zero_point as f32);
                 }
                 wrapped(i128::from(nearest_even(y * back.at(row, col))) + i128::from(*zero_point))
             }
@@ -177,7 +272,15 @@ impl Case {
             &Case::Residual(ref tensor, zero_point, multiplier, exponent, rounding) => {
                 Stage::Residual { residual: tensor.residual(), zero_point, multiplier, exponent, rounding }
             }
-            Case::Floats(scale, cases, back, zero_point) => {
+            &Case::Table(ref entries, is_from_signed, is_to_signed) => {
+                let encoding = |is_signed| if is_signed { Encoding::S8 } else { Encoding::U8 };
+                Stage::Table(Table { entries, from: encoding(is_from_signed), to: encoding(is_to_signed) })
+            }
+            &Case::Weighted(ref before, alpha, beta, ref offset) => {
+                let before = (beta != 0.0).then(|| before.residual());
+                Stage::Weighted(Weighted { alpha, beta, before, offset: offset.values() })
+            }
+            &Case::Floats(ref scale, ref cases, ref back, zero_point, is_zero_first) => {
                 stages.push(Stage::Dequantize(scale.values()));
                 stages.extend(cases.iter().map(|case| match case {
                     FloatCase::Bias(bias) => Stage::BiasF32(bias.values()),
@@ -185,8 +288,17 @@ impl Case {
                     &FloatCase::Residual(ref tensor, zero_point, scale) => {
                         Stage::ResidualF32 { residual: tensor.residual(), zero_point, scale }
                     }
+                    FloatCase::Multiply(scale) => Stage::MultiplyF32(scale.values()),
+                    &FloatCase::Activation(activation) => Stage::ActivationF32(activation),
+                    &FloatCase::Binary(ref tensor, steps, zero_point, scale, operation) => {
+                        Stage::BinaryF32(Binary { tensor: tensor.spread(steps), zero_point, scale, operation })
+                    }
                 }));
-                Stage::Quantize { scale: back.values(), zero_point: *zero_point }
+                let scale = back.values();
+                match is_zero_first {
+                    true => Stage::QuantizeZeroFirst { scale, zero_point },
+                    false => Stage::Quantize { scale, zero_point },
+                }
             }
         };
         stages.push(last);
@@ -231,13 +343,42 @@ fn scale() -> impl Strategy<Value = f32> {
 }
 
 fn float_case() -> impl Strategy<Value = FloatCase> {
-    const ALL: &[Element] = &[Element::U8, Element::I8, Element::I16, Element::I32, Element::F32];
+    use Element::*;
+    const ALL: &[Element] = &[U8, I8, I16, I32, F32, Bf16, F16];
+    let operations = {
+        use Operation::*;
+        proptest::sample::select(&[Add, Subtract, Multiply, Divide, Min, Max][..])
+    };
+    let steps = proptest::sample::select(&[(0, 0), (0, 1), (1, 0), (1, 1)][..]);
     prop_oneof![
-        parameter(-100f32..100.0).prop_map(FloatCase::Bias),
-        (-100f32..100.0, -100f32..100.0).prop_map(|(min, max)| FloatCase::Clamp(min, max)),
-        (tensor(ALL), -200i32..200, -1f32..1.0)
+        1 => parameter(-2f32..2.0).prop_map(FloatCase::Multiply),
+        2 => activation().prop_map(FloatCase::Activation),
+        2 => (tensor(ALL), steps, -200i32..200, -1f32..1.0, operations)
+            .prop_map(|(tensor, steps, zero, scale, operation)| FloatCase::Binary(tensor, steps, zero, scale, operation)),
+        1 => parameter(-100f32..100.0).prop_map(FloatCase::Bias),
+        1 => (-100f32..100.0, -100f32..100.0).prop_map(|(min, max)| FloatCase::Clamp(min, max)),
+        1 => (tensor(ALL), -200i32..200, -1f32..1.0)
             .prop_map(|(tensor, zero_point, scale)| FloatCase::Residual(tensor, zero_point, scale)),
     ]
+}
+
+fn activation() -> impl Strategy<Value = Activation> {
+    (0..13, -2f32..2.0, -2f32..2.0).prop_map(|(function, alpha, beta)| match function {
+        0 => Activation::Relu { alpha: 0.0 },
+        1 => Activation::Relu { alpha },
+        2 => Activation::Tanh,
+        3 => Activation::Logistic,
+        4 => Activation::GeluErf,
+        5 => Activation::GeluTanh,
+        6 => Activation::Swish { alpha },
+        7 => Activation::HardSwish { alpha, beta },
+        8 => Activation::HardSigmoid { alpha, beta },
+        9 => Activation::Elu { alpha },
+        10 => Activation::Exp,
+        11 => Activation::Mish,
+        _ if beta < 0.0 => Activation::Clip { least: alpha, most: beta },
+        _ => Activation::Linear { alpha, beta },
+    })
 }
 
 fn case() -> impl Strategy<Value = Case> {
@@ -256,8 +397,12 @@ fn case() -> impl Strategy<Value = Case> {
             .prop_map(|(tensor, zero, multiplier, exponent, rounding)| {
                 Case::Residual(tensor, zero, multiplier, exponent, rounding)
             }),
-        1 => (parameter(scale()), vec(float_case(), 0..4), parameter(scale()), number())
-            .prop_map(|(scale, stages, back, zero_point)| Case::Floats(scale, stages, back, zero_point)),
+        1 => (vec(any::<u8>(), 256), any::<bool>(), any::<bool>())
+            .prop_map(|(entries, from, to)| Case::Table(entries.try_into().unwrap(), from, to)),
+        1 => (tensor(&[Element::I32]), scale(), prop_oneof![Just(0f32), -2f32..2.0], parameter(number()))
+            .prop_map(|(before, alpha, beta, offset)| Case::Weighted(before, alpha, beta, offset)),
+        2 => (parameter(scale()), vec(float_case(), 0..4), parameter(scale()), number(), any::<bool>())
+            .prop_map(|(scale, stages, back, zero, is_first)| Case::Floats(scale, stages, back, zero, is_first)),
     ]
 }
 
@@ -366,6 +511,8 @@ fn check(
         });
         stages.push(Stage::Dequantize(Values::Uniform(0.37)));
         check!(77f32, |out| Store::F32(out), |x| x as f32 * 0.37);
+        check!(77u16, |out| Store::Bf16(out), |x| to_bf16(x as f32 * 0.37));
+        check!(77u16, |out| Store::F16(out), |x| to_f16(x as f32 * 0.37));
         stages.pop();
     }
     Ok(())

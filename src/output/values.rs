@@ -119,7 +119,7 @@ impl<T: Word> Values<'_, T> {
     /// Gives each accumulator its parameter, in one of the tile's rooms. One long loop over words with a word each is
     /// worth that: loops over single rows would cost as much in their beginnings and ends.
     #[inline(always)]
-    fn spread<const W: usize>(&self, tile: &mut Tile<W>, room: usize) {
+    pub(super) fn spread<const W: usize>(&self, tile: &mut Tile<W>, room: usize) {
         let room = &mut tile.room[room][..tile.acc.len()];
         match *self {
             Values::Uniform(x) => room.as_flattened_mut().fill(x.to_word()),

@@ -141,7 +141,7 @@ fn write<const WIDENED: bool, const N: usize>(src: &[u8; N], reading: &Reading, 
             *wide = i16::from(b.wrapping_add(added)) - shift as i16;
         }
         let numbers: &mut [[u8; 2]; N] = numbers.as_chunks_mut().0.first_chunk_mut().expect("room for them");
-        for (number, wide) in numbers.iter_mut().zip(wide) {
+        for (number, wide) in numbers.iter_mut().zip(&wide) {
             *number = wide.to_ne_bytes();
         }
     } else {
@@ -151,21 +151,6 @@ fn write<const WIDENED: bool, const N: usize>(src: &[u8; N], reading: &Reading, 
         }
         *numbers.first_chunk_mut().expect("room for them") = bytes;
     }
-}
-
-/// Fills a part of a line with the number that a byte becomes, and tells it.
-#[inline(always)]
-pub(super) fn write_absent<const WIDENED: bool>(absent: u8, reading: &Reading, numbers: &mut [u8]) -> i32 {
-    let byte = absent.wrapping_add(reading.added());
-    let number = reading.to.decode(byte);
-    if WIDENED {
-        for wide in numbers.as_chunks_mut().0 {
-            *wide = (number as i16).to_ne_bytes();
-        }
-    } else {
-        numbers.fill(byte);
-    }
-    number
 }
 
 /// Packs lines that are contiguous at each depth.

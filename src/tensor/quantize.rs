@@ -102,8 +102,8 @@ impl Formula for Dequantize {
 #[inline(always)]
 pub(super) fn within(x: f32, zero_point: i32, least: i32, greatest: i32, round: impl Fn(f32) -> i32) -> i32 {
     // Confined first, to integers, which rounding leaves alone, and to small numbers.
-    let (below, above) = ((least - zero_point) as f32, (greatest - zero_point) as f32);
-    round(confined(x, below, above)) + zero_point
+    let (below, above) = (least.wrapping_sub(zero_point) as f32, greatest.wrapping_sub(zero_point) as f32);
+    round(confined(x, below, above)).wrapping_add(zero_point)
 }
 
 #[inline(always)]

@@ -87,7 +87,8 @@ impl<S: Fn(i32, i32, i32) -> i32 + Copy + Sync> Formula for FixedPoint<S> {
     fn of(&self, x: i32, [from_zero, multiplier, exponent, to_zero]: [i32; PARAMETERS]) -> i32 {
         let scaled = (self.scaled)(x.wrapping_sub(from_zero), multiplier, exponent);
         // Confined before the zero point is added: the sum fits.
-        scaled.max(self.least - to_zero).min(self.greatest - to_zero) + to_zero
+        let (least, greatest) = (self.least.wrapping_sub(to_zero), self.greatest.wrapping_sub(to_zero));
+        scaled.max(least).min(greatest).wrapping_add(to_zero)
     }
 }
 

@@ -52,7 +52,7 @@ fn reach(rows: i64, cols: i64, stride: i64, order: u32, size: i128) -> Option<i1
 fn size_of_type(r#type: u32) -> i128 {
     match r#type {
         QGEMM_TYPE_U8 | QGEMM_TYPE_S8 => 1,
-        QGEMM_TYPE_S16 => 2,
+        QGEMM_TYPE_S16 | QGEMM_TYPE_BF16 | QGEMM_TYPE_F16 => 2,
         _ => 4,
     }
 }
@@ -80,7 +80,7 @@ fn floats(u: &mut Unstructured, blocks: &mut Vec<Block>) -> Result<F32Values> {
 }
 
 fn stage(u: &mut Unstructured, blocks: &mut Vec<Block>, (rows, cols): (i64, i64)) -> Result<RawStage> {
-    let kind = tag(u, 15)?;
+    let kind = tag(u, 20)?;
     let mut stage = RawStage { kind, reserved: number(u, &[0..=0])? as u32, u: StageParameters { reserved: [0; 16] } };
     let mut any = || number(u, &[-300..=300]);
     let [a, b, c, d] = [any()?, any()?, any()?, any()?];
@@ -103,7 +103,7 @@ fn stage(u: &mut Unstructured, blocks: &mut Vec<Block>, (rows, cols): (i64, i64)
             stage.u.scale_f32 = StageScaleF32 { scale: floats(u, blocks)?, offset_after: a };
         }
         QGEMM_STAGE_RESIDUAL | QGEMM_STAGE_RESIDUAL_F32 => {
-            let (r#type, order) = (tag(u, 5)?, tag(u, 1)?);
+            let (r#type, order) = (tag(u, 7)?, tag(u, 1)?);
             let stride = i64::from(number(u, &[0..=50])?);
             let block = Block::new(u, reach(rows, cols, stride, order, size_of_type(r#type)))?;
             let data: *const c_void = block.pointer();
@@ -123,6 +123,36 @@ fn stage(u: &mut Unstructured, blocks: &mut Vec<Block>, (rows, cols): (i64, i64)
         QGEMM_STAGE_CLAMP_F32 => stage.u.clamp_f32 = StageClampF32 { min: u.arbitrary()?, max: u.arbitrary()? },
         QGEMM_STAGE_QUANTIZE => {
             stage.u.quantize = StageQuantize { scale: floats(u, blocks)?, zero_point: a };
+        }
+        QGEMM_STAGE_MULTIPLY_F32 => stage.u.multiply_f32 = StageMultiplyF32 { scale: floats(u, blocks)? },
+        QGEMM_STAGE_ACTIVATION_F32 => {
+            let (alpha, beta) = (u.arbitrary()?, u.arbitrary()?);
+            stage.u.activation_f32 = StageActivationF32 { function: tag(u, 13)?, alpha, beta };
+        }
+        QGEMM_STAGE_BINARY_F32 => {
+            let (r#type, order, axis) = (tag(u, 7)?, tag(u, 1)?, tag(u, 3)?);
+            let (stride, size) = (i64::from(number(u, &[0..=50])?), size_of_type(r#type));
+            let line = |len: i64| (len >= 0).then(|| i128::from(len) * size);
+            let room = match axis {
+                QGEMM_UNIFORM => Some(size),
+                QGEMM_PER_ROW => line(rows),
+                QGEMM_PER_COL => line(cols),
+                _ => reach(rows, cols, stride, order, size),
+            };
+            let block = Block::new(u, room)?;
+            let data = block.pointer();
+            blocks.push(block);
+            let (zero_point, scale, operation) = (number(u, &[0..=0, -9..=9])?, u.arbitrary()?, tag(u, 6)?);
+            stage.u.binary_f32 = StageBinaryF32 { data, stride, r#type, order, zero_point, scale, operation, axis };
+        }
+        QGEMM_STAGE_QUANTIZE_ZERO_FIRST => {
+            stage.u.quantize_zero_first = StageQuantizeZeroFirst { scale: floats(u, blocks)?, zero_point: a };
+        }
+        QGEMM_STAGE_TABLE => {
+            let block = Block::new(u, Some(256))?;
+            let entries = block.pointer();
+            blocks.push(block);
+            stage.u.table = StageTable { entries, from_type: tag(u, 2)?, to_type: tag(u, 2)? };
         }
         _ => {}
     }
@@ -187,7 +217,7 @@ impl Call {
         let (rows, cols) = (i64::from(m), i64::from(n));
         let stages: Vec<_> =
             (0..u.int_in_range(0..=6)?).map(|_| stage(u, &mut blocks, (rows, cols))).collect::<Result<_>>()?;
-        let (r#type, order) = (tag(u, 5)?, u.int_in_range(0..=1)?);
+        let (r#type, order) = (tag(u, 7)?, u.int_in_range(0..=1)?);
         let stride = i64::from(number(u, &[0..=0, 0..=50])?);
         let target = Block::new(u, reach(rows, cols, stride, order, size_of_type(r#type)))?;
         let data = target.pointer::<c_void>().cast_mut();

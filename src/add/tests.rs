@@ -1,0 +1,122 @@
+use super::*;
+use crate::elements::{Elements, ElementsMut};
+use crate::kernel::Kernel;
+use crate::reference::{nearest_away, nearest_up};
+
+fn sum(way: Way, element: Element, scales: [f32; 3], zero_points: [i32; 3]) -> Sum {
+    let (least, greatest) = match element {
+        Element::U8 => (0, 255),
+        Element::I8 => (-128, 127),
+        _ => (-32768, 32767),
+    };
+    let tensors = [0, 1, 2].map(|i| Scaled { scale: scales[i], zero_point: zero_points[i] });
+    Sum { way, element, tensors, subtract: false, least, greatest }
+}
+
+const WAYS: [Way; 5] = [Way::Tflite, Way::TfliteSingle, Way::Xnnpack, Way::Qnnpack, Way::F32];
+
+#[test]
+fn by_hand() {
+    let add = sum(Way::Tflite, Element::U8, [1.0, 0.5, 2.0], [1, 2, 3]).prepared().unwrap();
+    // 1/2, 1/4, and 2 / 2²⁰ / 2.
+    assert_eq!((add.multipliers, add.shifts), ([1 << 30; 3], [0, 1, 19]));
+    let add = sum(Way::Xnnpack, Element::U8, [1.0, 0.5, 2.0], [1, 2, 3]).prepared().unwrap();
+    assert_eq!((add.multipliers, add.shifts), ([1 << 20, 1 << 19, -(1 << 21)], [0, 0, 21]));
+    let qnnpack = Sum { subtract: true, ..sum(Way::Qnnpack, Element::I8, [1.0, 0.5, 2.0], [-1, 2, 3]) };
+    let add = qnnpack.prepared().unwrap();
+    assert_eq!((add.multipliers, add.shifts), ([1 << 21, -(1 << 20), 1 << 22], [0, 0, 22]));
+    let add = sum(Way::F32, Element::I16, [1.0, 0.5, 2.0], [1, 2, 3]).prepared().unwrap();
+    assert_eq!(add.multipliers.map(|bits| f32::from_bits(bits as u32)), [0.5, 0.25, 0.0]);
+}
+
+#[test]
+fn each_way_has_its_range() {
+    let is_accepted = |way, element, scales| sum(way, element, scales, [0; 3]).prepared().is_ok();
+    let below = |x: f32| x.next_down();
+    for way in WAYS {
+        for bad in [0.0, -1.0, f32::NAN, f32::INFINITY, below(f32::MIN_POSITIVE)] {
+            for scales in [[bad, 1.0, 1.0], [1.0, bad, 1.0], [1.0, 1.0, bad]] {
+                assert!(!is_accepted(way, Element::U8, scales), "{way:?} {scales:?}");
+            }
+        }
+    }
+    for way in [Way::Tflite, Way::TfliteSingle] {
+        for (element, least) in [(Element::U8, 2f32.powi(-19)), (Element::I16, 2f32.powi(-14))] {
+            assert!(
+                !is_accepted(way, element, [1.0, 0.3, least]) && !is_accepted(way, element, [0.3, 1.0, below(least)])
+            );
+            assert!(is_accepted(way, element, [1.0, 0.3, least.next_up()]));
+        }
+    }
+    for (way, least) in [(Way::Xnnpack, 2f32.powi(-10)), (Way::Qnnpack, 2f32.powi(-14))] {
+        assert!(
+            is_accepted(way, Element::U8, [1.0, least, 1.0])
+                && !is_accepted(way, Element::U8, [1.0, below(least), 1.0])
+        );
+        assert!(is_accepted(way, Element::U8, [below(256.0), 1.0, 1.0]));
+        assert!(!is_accepted(way, Element::U8, [256.0, 1.0, 1.0]) && !is_accepted(way, Element::U8, [1.0, 256.0, 1.0]));
+    }
+    let least = 2f32.powi(-10);
+    assert!(is_accepted(Way::Qnnpack, Element::U8, [least, below(least), 1.0]));
+    assert!(!is_accepted(Way::Qnnpack, Element::U8, [below(least), below(least), 1.0]));
+    let most = 2f32.powi(64);
+    assert!(
+        is_accepted(Way::F32, Element::U8, [below(most), 1.0, 1.0])
+            && !is_accepted(Way::F32, Element::U8, [1.0, most, 1.0])
+    );
+}
+
+/// TFLite's definition, in integers that do not overflow.
+fn tflite(add: &Add, left: i32, a: i32, b: i32) -> i32 {
+    let times = |x: i128, i: usize| {
+        let product = x * i128::from(add.multipliers[i]);
+        match add.way {
+            Way::Tflite => nearest_away(nearest_up(product, 31), add.shifts[i] as u32),
+            _ => nearest_up(product, 31 + add.shifts[i] as u32),
+        }
+    };
+    let term = |code: i32, i| times(i128::from(code - add.zero_points[i]) << left, i);
+    let code = times(term(a, 0) + term(b, 1), 2) + i128::from(add.zero_points[2]);
+    code.clamp(add.least.into(), add.greatest.into()) as i32
+}
+
+fn run<T: Code>(add: &Add, kernel: &'static Kernel, a: &[T], b: &[T]) -> Vec<T> {
+    let mut to = a.to_vec();
+    // SAFETY: all have as many elements.
+    let tensors = unsafe {
+        Tensors {
+            a: Elements::from_raw(a.as_ptr(), a.len()),
+            b: Elements::from_raw(b.as_ptr(), b.len()),
+            to: ElementsMut::from_raw(to.as_mut_ptr(), to.len()),
+        }
+    };
+    add.run(&Context::new(kernel, 1), &Grid::flat(a.len()), &tensors);
+    to
+}
+
+#[test]
+fn every_kernel_agrees_with_tflites_definition_where_numbers_are_greatest() {
+    let (ends, words) = ([-128i8, -127, -1, 0, 1, 127], [-32768i16, -32767, -1, 0, 1, 32767]);
+    for way in [Way::Tflite, Way::TfliteSingle] {
+        // Results that are far from their ends, and right at them; shifts from 0 to 31.
+        for (b_scale, c_scale) in [(1.0, 1.0), (1.0, 0.5), (0.999, 0.001), (3e-9, 1e-3), (1e-30, 70.0), (0.7, 2e9)] {
+            for subtract in [false, true] {
+                let bytes = Sum { subtract, ..sum(way, Element::I8, [1.0, b_scale, c_scale], [-128, 127, -3]) };
+                let (bytes, words_sum) = (
+                    bytes.prepared().unwrap(),
+                    Sum { subtract, ..sum(way, Element::I16, [1.0, b_scale, c_scale], [0; 3]) }.prepared().unwrap(),
+                );
+                for kernel in Kernel::available() {
+                    for (i, j) in (0..6).flat_map(|i| (0..6).map(move |j| (i, j))) {
+                        let found = run(&bytes, kernel, &[ends[i]; 65], &[ends[j]; 65]);
+                        let want = tflite(&bytes, 20, ends[i].into(), ends[j].into());
+                        assert!(found.iter().all(|&x| i32::from(x) == want), "{bytes:?} {} {}", ends[i], ends[j]);
+                        let found = run(&words_sum, kernel, &[words[i]; 65], &[words[j]; 65]);
+                        let want = tflite(&words_sum, 15, words[i].into(), words[j].into());
+                        assert!(found.iter().all(|&x| i32::from(x) == want), "{words_sum:?} {} {}", words[i], words[j]);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Bytes added to sums of 32 bits, with an interval so wide that further sums have room.
+
+use super::tensorflow::Codes;
+use crate::code::{nearest, nearest_f32};
+use crate::context::Context;
+use crate::error::Error;
+use crate::grid::{Grid, Tensors, Zip, zip};
+use crate::interval::Interval;
+
+/// Whose way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way32 {
+    /// nnlib's `QuantizedAdd_8p8to32`: integers only.
+    Nnlib,
+    /// nnlib's `QuantizedBiasAdd_8p8to32`, in f32.
+    NnlibBias,
+    /// TensorFlow's template helper `QuantizedAdd`, and its `QuantizedBiasAdd`.
+    TensorflowHelper,
+    /// TensorFlow's registered operation `QuantizedAdd`.
+    TensorflowOperation,
+    /// With the helper's interval, but rounded once.
+    Exact,
+}
+
+/// A sum, and the interval of its codes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct AddTo32 {
+    way: Way32,
+    a: Interval,
+    b: Interval,
+    result: Interval,
+}
+
+/// nnlib's multiplier of the tensor whose codes are farther apart.
+const GREATER_MULTIPLIER: f32 = 0x7f80 as f32;
+
+impl AddTo32 {
+    /// # Errors
+    /// Unless the intervals are some, around 0 where the way asks for it, and the result's ends are finite.
+    pub(crate) fn new(way: Way32, a: Interval, b: Interval) -> Result<Self, Error> {
+        let a_names = ["a_range.min", "a_range.max"];
+        let b_names = ["b_range.min", "b_range.max"];
+        let (a, b) = match way {
+            Way32::Nnlib | Way32::NnlibBias => (a.around_zero(a_names)?, b.around_zero(b_names)?),
+            _ => (a.checked(a_names)?, b.checked(b_names)?),
+        };
+        let max = match way {
+            Way32::Nnlib => 2f32.powi(31) / GREATER_MULTIPLIER * level(a).max(level(b)),
+            Way32::TensorflowOperation => a.min.min(b.min).abs().max(a.max.max(b.max).abs()) * 2f32.powi(14),
+            _ => a.magnitude().max(b.magnitude()) * 2f32.powi(17),
+        };
+        let result = Interval { min: -max, max };
+        if !(result.max - result.min).is_finite() {
+            let expected = "finite, and so the difference of it and its negative";
+            return Err(Error::Parameter { argument: "c_range->max", value: max.into(), expected });
+        }
+        Ok(Self { way, a, b, result })
+    }
+
+    pub(crate) fn result(&self) -> Interval {
+        self.result
+    }
+
+    pub(crate) fn run(&self, context: &Context, grid: &Grid, tensors: &Tensors<u8, u8, i32>) {
+        let Self { way, a, b, result } = *self;
+        if result.is_zero() {
+            return zip(context, &Multiples { multipliers: [0; 2], offset: 0 }, grid, tensors);
+        }
+        match way {
+            Way32::Nnlib => {
+                let levels = [level(a), level(b)];
+                let greater = levels[0].max(levels[1]);
+                let multipliers = levels.map(|level| (level / greater * GREATER_MULTIPLIER).round() as i32);
+                let offset = -(multipliers[0] * zero(a) + multipliers[1] * zero(b));
+                zip(context, &Multiples { multipliers, offset }, grid, tensors);
+            }
+            Way32::NnlibBias => {
+                let step = (result.max - result.min) / 2f32.powi(32);
+                let ratios = [level(a) / step, level(b) / step];
+                zip(context, &Ratios { ratios, zeros: [zero(a), zero(b)] }, grid, tensors);
+            }
+            Way32::TensorflowHelper => {
+                let of = |code: i64, from: Interval| Codes::I32.code(Codes::U8.real(code, from), result) as i32;
+                let zero = Codes::I32.code(0.0, result) as i32;
+                zip(context, &Tables::new(|x| of(x, a).wrapping_add(zero), |x| of(x, b)), grid, tensors);
+            }
+            Way32::TensorflowOperation => {
+                let of = |code: i64, from: Interval| {
+                    let [x0, x1] = [0, 1].map(|code| Codes::I32.unclamped(Codes::U8.real(code, from), result));
+                    let slope = i64::from((x1 - x0) as i32);
+                    Codes::I32.clamped(x0 + code * slope) as i32
+                };
+                zip(context, &Tables::new(|x| of(x, a), |x| of(x, b)), grid, tensors);
+            }
+            Way32::Exact => {
+                // The middle of 2³² codes stands for 0.
+                let step = f64::from(result.max) / 2f64.powi(31);
+                let term = |from: Interval| {
+                    let level = from.step(255.0);
+                    let zero = if from.is_zero() { 0.0 } else { (-f64::from(from.min) * 255.0 / from.width()).round() };
+                    (level / step, zero)
+                };
+                let [(a_ratio, a_zero), (b_ratio, b_zero)] = [term(a), term(b)];
+                zip(context, &Exact { ratios: [a_ratio, b_ratio], zeros: [a_zero, b_zero] }, grid, tensors);
+            }
+        }
+    }
+}
+
+/// From one code to the next, as nnlib has it.
+fn level(interval: Interval) -> f32 {
+    (interval.max - interval.min) / 255.0
+}
+
+/// The code of 0, as nnlib has it; the interval is around 0.
+fn zero(interval: Interval) -> i32 {
+    if interval.is_zero() { 0 } else { (-interval.min * (255.0 / (interval.max - interval.min))).round() as i32 }
+}
+
+/// Sums of multiples.
+struct Multiples {
+    multipliers: [i32; 2],
+    offset: i32,
+}
+
+impl Zip for Multiples {
+    type A = u8;
+    type B = u8;
+    type To = i32;
+
+    #[inline(always)]
+    fn of(&self, a: u8, b: u8) -> i32 {
+        i32::from(a) * self.multipliers[0] + i32::from(b) * self.multipliers[1] + self.offset
+    }
+}
+
+/// Sums in f32, of less than 2¹⁶ in magnitude.
+struct Ratios {
+    ratios: [f32; 2],
+    zeros: [i32; 2],
+}
+
+impl Zip for Ratios {
+    type A = u8;
+    type B = u8;
+    type To = i32;
+
+    #[inline(always)]
+    fn of(&self, a: u8, b: u8) -> i32 {
+        let a = (i32::from(a) - self.zeros[0]) as f32 * self.ratios[0];
+        let b = (i32::from(b) - self.zeros[1]) as f32 * self.ratios[1];
+        nearest_f32(a + b)
+    }
+}
+
+/// What each byte adds.
+struct Tables {
+    a: [i32; 256],
+    b: [i32; 256],
+}
+
+impl Tables {
+    fn new(a: impl Fn(i64) -> i32, b: impl Fn(i64) -> i32) -> Self {
+        Self { a: std::array::from_fn(|code| a(code as i64)), b: std::array::from_fn(|code| b(code as i64)) }
+    }
+}
+
+impl Zip for Tables {
+    type A = u8;
+    type B = u8;
+    type To = i32;
+
+    #[inline(always)]
+    fn of(&self, a: u8, b: u8) -> i32 {
+        self.a[usize::from(a)].wrapping_add(self.b[usize::from(b)])
+    }
+}
+
+/// Sums in f64.
+struct Exact {
+    ratios: [f64; 2],
+    zeros: [f64; 2],
+}
+
+impl Zip for Exact {
+    type A = u8;
+    type B = u8;
+    type To = i32;
+
+    #[inline(always)]
+    fn of(&self, a: u8, b: u8) -> i32 {
+        let a = (f64::from(i32::from(a)) - self.zeros[0]) * self.ratios[0];
+        let b = (f64::from(i32::from(b)) - self.zeros[1]) * self.ratios[1];
+        nearest(a + b)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,80 @@
+use super::*;
+use crate::elements::ElementsMut;
+use crate::kernel::Kernel;
+
+fn interval(min: f32, max: f32) -> Interval {
+    Interval { min, max }
+}
+
+const NONE: Fixed = Fixed { min: false, max: false };
+const BOTH: Fixed = Fixed { min: true, max: true };
+
+fn run(add: &AddTo8, kernel: &'static Kernel, threads: usize, a: &[u8], b: &[u8]) -> (Vec<u8>, Interval, usize) {
+    let mut codes = vec![7; a.len()];
+    // SAFETY: all have as many elements.
+    let tensors = unsafe {
+        Tensors {
+            a: Elements::from_raw(a.as_ptr(), a.len()),
+            b: Elements::from_raw(b.as_ptr(), b.len()),
+            to: ElementsMut::from_raw(codes.as_mut_ptr(), codes.len()),
+        }
+    };
+    let (result, passes) = add.run(&Context::new(kernel, threads), &tensors).unwrap();
+    (codes, result, passes)
+}
+
+#[test]
+fn by_hand() {
+    let kernel = Kernel::chosen().unwrap();
+    let (a, b) = (interval(0.0, 255.0), interval(0.0, 510.0));
+    let exact = |guess, fixed, a_codes: &[u8], b_codes: &[u8]| {
+        run(&AddTo8::new(Way8::Exact, a, b, guess, fixed).unwrap(), kernel, 1, a_codes, b_codes)
+    };
+    // Just what is needed.
+    assert_eq!(exact(None, NONE, &[1, 55], &[2, 100]), (vec![5, 255], interval(0.0, 255.0), 2));
+    let wide = interval(0.0, 510.0);
+    assert_eq!(exact(Some(wide), NONE, &[1, 56], &[2, 100]), (vec![2, 128], wide, 1));
+    // 3 / 2 and 1 / 2 are ties.
+    assert_eq!(exact(Some(wide), NONE, &[3, 1], &[0, 0]), (vec![2, 0], wide, 1));
+    let narrow = interval(0.0, 51.0);
+    assert_eq!(exact(Some(narrow), NONE, &[1, 55], &[2, 100]), (vec![5, 255], interval(0.0, 255.0), 2));
+    assert_eq!(exact(Some(narrow), BOTH, &[1, 55], &[2, 100]), (vec![25, 255], narrow, 1));
+    assert_eq!(exact(None, NONE, &[0, 0], &[0, 0]), (vec![0, 0], Interval::ZERO, 2));
+    assert_eq!(exact(Some(narrow), NONE, &[], &[]), (vec![], narrow, 0));
+}
+
+#[test]
+fn every_kernel_agrees_and_every_number_of_threads() {
+    let a: Vec<u8> = (0..200_001u32).map(|i| (i.wrapping_mul(i) >> 3) as u8).collect();
+    let b: Vec<u8> = a.iter().rev().map(|x| x.wrapping_mul(37)).collect();
+    let scalar = Kernel::all().find(|kernel| kernel.name == "scalar").unwrap();
+    for way in [Way8::Exact, Way8::NnlibFlat, Way8::NnlibSpec] {
+        for (guess, fixed) in [(None, NONE), (Some(interval(-0.5, 5.0)), NONE), (Some(interval(-1.0, 9.0)), BOTH)] {
+            let add = AddTo8::new(way, interval(-1.25, 3.5), interval(-0.75, 0.625), guess, fixed).unwrap();
+            for len in [1, 16, 63, 200_001] {
+                let want = run(&add, scalar, 1, &a[..len], &b[..len]);
+                for (kernel, threads) in Kernel::available().flat_map(|kernel| [(kernel, 1), (kernel, 3)]) {
+                    assert!(run(&add, kernel, threads, &a[..len], &b[..len]) == want, "{way:?} {} {len}", kernel.name);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_added_is_refused() {
+    let one = interval(-1.0, 1.0);
+    for way in [Way8::Exact, Way8::NnlibFlat, Way8::NnlibSpec] {
+        let is_refused = |a, b, guess, fixed| AddTo8::new(way, a, b, guess, fixed).is_err();
+        for bad in [interval(1.0, 1.0), interval(f32::NAN, 1.0), interval(2.0, 1.0), interval(-3e38, 3e38)] {
+            assert!(is_refused(bad, one, None, NONE) && is_refused(one, bad, None, NONE));
+            assert!(is_refused(one, one, Some(bad), NONE));
+        }
+        for guess in [Interval::ZERO, interval(0.5, 1.0), interval(-1.0, -0.5)] {
+            assert!(is_refused(one, one, Some(guess), NONE));
+        }
+        assert!(is_refused(one, one, None, BOTH));
+        assert!(is_refused(interval(0.0, 3e38), interval(0.0, 3e38), None, NONE));
+        assert_eq!(is_refused(interval(1.0, 2.0), one, None, NONE), way != Way8::Exact);
+    }
+}
