@@ -101,12 +101,12 @@ impl<'a> Conv<'a> {
 
     /// How many bytes of the caller's that may take.
     pub(crate) fn workspace_len(&self, context: &Context) -> Result<usize, Error> {
-        let lens =
+        let mut lens =
             (0..self.plan.filter().groups).map(|group| workspace_len(context, &self.lhs(group), &self.rhs(group)));
         // Whether threads are worth it is decided anew by each call.
         let len = |depthwise: Depthwise| Scratch::callers_len(depthwise.scratch_len(context.threads()));
         let depthwise = self.depthwise().map_or(0, len);
-        lens.fold(Ok(depthwise), |a, b| Ok(a?.max(b?)))
+        lens.try_fold(depthwise, |most, len| Ok(most.max(len?)))
     }
 
     fn depthwise(&self) -> Option<Depthwise<'a>> {
