@@ -23,7 +23,7 @@ step() {
 lint() {
   cargo fmt --check
   cargo fmt --check --manifest-path capi-tests/fuzz/Cargo.toml
-  shellcheck -x .ci/run capi-tests/*.sh capi-tests/consumer/*.sh benches/*/*.sh
+  shellcheck -x .ci/run capi-tests/*.sh capi-tests/consumer/*.sh capi-tests/engines/*.sh benches/*/*.sh
   cargo clippy --locked --all-targets -- -D warnings
   # Nothing is linked, so any libFuzzer will do.
   CUSTOM_LIBFUZZER_PATH=/dev/null cargo clippy --locked --manifest-path capi-tests/fuzz/Cargo.toml --target-dir target \
