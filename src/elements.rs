@@ -77,6 +77,13 @@ impl<T: Copy> Elements<'_, T> {
     }
 }
 
+impl<'a> Elements<'a, i8> {
+    /// Their bytes.
+    pub(crate) fn bytes(&self) -> Elements<'a, u8> {
+        Elements { data: self.data.cast(), len: self.len, lifetime: PhantomData }
+    }
+}
+
 /// Runs of contiguous elements to read, `stride` elements from the start of one to the next.
 #[derive(Clone, Copy)]
 pub(crate) struct Strided<'a, T> {
@@ -169,6 +176,13 @@ impl<T: Copy> ElementsMut<'_, T> {
             // SAFETY: within the elements, which can be written; and this function's own promise.
             unsafe { self.data.add(i + step).write_unaligned(of(*word)) }
         }
+    }
+}
+
+impl<'a> ElementsMut<'a, i8> {
+    /// Their bytes.
+    pub(crate) fn bytes(&self) -> ElementsMut<'a, u8> {
+        ElementsMut { data: self.data.cast(), len: self.len, lifetime: PhantomData }
     }
 }
 

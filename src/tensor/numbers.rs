@@ -1,7 +1,7 @@
 //! Elements of several types, read as words and written from them.
 
 use crate::elements::{Elements, ElementsMut};
-use crate::matrix::Runs;
+use crate::matrix::{Encoding, Runs};
 
 /// What words are read from.
 pub(crate) trait Read: Sync {
@@ -33,7 +33,7 @@ pub(crate) enum Integers<'a> {
     I32(Elements<'a, i32>),
 }
 
-impl Integers<'_> {
+impl<'a> Integers<'a> {
     /// Where their bytes lie.
     pub(crate) fn runs(&self) -> Runs {
         match self {
@@ -41,6 +41,15 @@ impl Integers<'_> {
             Self::I8(elements) => elements.runs(),
             Self::I16(elements) => elements.runs(),
             Self::I32(elements) => elements.runs(),
+        }
+    }
+
+    /// Those of 8 bits, as bytes, and how they are encoded.
+    pub(super) fn bytes(&self) -> Option<(Elements<'a, u8>, Encoding)> {
+        match self {
+            Self::U8(elements) => Some((*elements, Encoding::U8)),
+            Self::I8(elements) => Some((elements.bytes(), Encoding::S8)),
+            Self::I16(_) | Self::I32(_) => None,
         }
     }
 }
@@ -83,13 +92,22 @@ pub(crate) enum IntegersMut<'a> {
     I16(ElementsMut<'a, i16>),
 }
 
-impl IntegersMut<'_> {
+impl<'a> IntegersMut<'a> {
     /// Where their bytes lie.
     pub(crate) fn runs(&self) -> Runs {
         match self {
             Self::U8(elements) => elements.runs(),
             Self::I8(elements) => elements.runs(),
             Self::I16(elements) => elements.runs(),
+        }
+    }
+
+    /// Those of 8 bits, as bytes.
+    pub(super) fn bytes(&self) -> Option<ElementsMut<'a, u8>> {
+        match self {
+            Self::U8(elements) => Some(elements.part(0..elements.len())),
+            Self::I8(elements) => Some(elements.bytes()),
+            Self::I16(_) => None,
         }
     }
 }

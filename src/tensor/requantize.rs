@@ -4,8 +4,11 @@ use super::quantize::{float, within};
 use super::{Channels, Each, Formula, Integers, IntegersMut, PARAMETERS, Task};
 use crate::context::Context;
 use crate::fixed_point::rounded_small;
+use crate::kernel::Loop;
+use crate::matrix::Encoding;
 use crate::output::{Rounding, scaled_once, scaled_twice, scaled_twice_up};
 use crate::range::ElementRange;
+use crate::table::{self, Table};
 
 /// How integers less their zero point are scaled.
 #[derive(Clone, Copy)]
@@ -48,15 +51,15 @@ pub(crate) fn requantize(
             match rounding {
                 Rounding::Twice => {
                     let formula = FixedPoint { least, greatest, scaled: scaled_twice };
-                    Task { formula, parameters, channels, from, to }.run(context);
+                    by_table_or_one_by_one(context, Task { formula, parameters, channels, from, to });
                 }
                 Rounding::TwiceUp => {
                     let formula = FixedPoint { least, greatest, scaled: scaled_twice_up };
-                    Task { formula, parameters, channels, from, to }.run(context);
+                    by_table_or_one_by_one(context, Task { formula, parameters, channels, from, to });
                 }
                 Rounding::Once => {
                     let formula = FixedPoint { least, greatest, scaled: scaled_once };
-                    Task { formula, parameters, channels, from, to }.run(context);
+                    by_table_or_one_by_one(context, Task { formula, parameters, channels, from, to });
                 }
             }
         }
@@ -64,13 +67,52 @@ pub(crate) fn requantize(
             let parameters = [from_zero, Each::floats(scales), Each::All(0), to_zero];
             match zero_point {
                 ZeroPoint::AfterRounding => {
-                    Task { formula: After { least, greatest }, parameters, channels, from, to }.run(context);
+                    let formula = After { least, greatest };
+                    by_table_or_one_by_one(context, Task { formula, parameters, channels, from, to });
                 }
                 ZeroPoint::BeforeRounding => {
-                    Task { formula: Before { least, greatest }, parameters, channels, from, to }.run(context);
+                    let formula = Before { least, greatest };
+                    by_table_or_one_by_one(context, Task { formula, parameters, channels, from, to });
                 }
             }
         }
+    }
+}
+
+/// From so many bytes on, making a table of what becomes of each is the faster way.
+const WORTH_A_TABLE: usize = 1024;
+
+/// Does a task: where many bytes become bytes by the same parameters, by looking up what becomes of each of the 256.
+fn by_table_or_one_by_one<F: Formula>(context: &Context, task: Task<F, Integers, IntegersMut>) {
+    if task.channels.len() >= WORTH_A_TABLE
+        && let [Each::All(a), Each::All(b), Each::All(c), Each::All(d)] = task.parameters
+        && let (Some((from, encoding)), Some(to)) = (task.from.bytes(), task.to.bytes())
+    {
+        let entries = Entries { formula: task.formula, parameters: [a, b, c, d], encoding };
+        return table::apply(context, &context.kernel.vectors.run(entries), from, &to);
+    }
+    task.run(context);
+}
+
+/// What becomes of each byte.
+struct Entries<F> {
+    formula: F,
+    parameters: [i32; PARAMETERS],
+    encoding: Encoding,
+}
+
+impl<F: Formula> Loop for Entries<F> {
+    type Result = Table;
+
+    #[inline(always)]
+    fn run(self) -> Table {
+        // Flips the sign bit and takes it off again: of -128 to 127 that makes a byte's number.
+        let sign = if self.encoding == Encoding::S8 { 128 } else { 0 };
+        let mut table = [0; 256];
+        for (byte, entry) in (0..256).zip(&mut table) {
+            *entry = self.formula.of((byte ^ sign) - sign, self.parameters) as u8;
+        }
+        table
     }
 }
 

@@ -172,6 +172,58 @@ fn every_kernel_agrees_on_chosen_quantizations() {
     });
 }
 
+/// Every byte, of few and of so many that there is a table, where it lies and elsewhere.
+#[test]
+fn every_kernel_agrees_on_requantized_bytes() {
+    const U8: ElementRange = ElementRange { least: 0, greatest: 255 };
+    let (multiplier, exponent, scale, zeros) = (1_500_000_000, 1, 1.4f32, [100, 3]);
+    for (kernel, len) in Kernel::available().flat_map(|kernel| [256, 1023, 1024, 3001].map(|len| (kernel, len))) {
+        let channels = Channels { outer: 1, channels: 1, inner: len };
+        for (from_s8, to_s8, way) in [false, true]
+            .into_iter()
+            .flat_map(|a| [false, true].map(|b| (a, b)))
+            .flat_map(|(a, b)| (0..5).map(move |way| (a, b, way)))
+        {
+            let rounding = [Rounding::Twice, Rounding::TwiceUp, Rounding::Once][way % 3];
+            let zero_point = [ZeroPoint::AfterRounding, ZeroPoint::BeforeRounding][way % 2];
+            let arithmetic = match way {
+                0..3 => Arithmetic::FixedPoint { rounding, multipliers: &[multiplier], exponents: &[exponent] },
+                _ => Arithmetic::Float { scales: &[scale], zero_point },
+            };
+            let mut got: Vec<u8> = (0..len).map(|i| i as u8).collect();
+            let data = got.as_mut_ptr();
+            // SAFETY: the vector has `len` elements.
+            let (from, to) = unsafe {
+                (
+                    if from_s8 {
+                        Integers::I8(Elements::from_raw(data.cast(), len))
+                    } else {
+                        Integers::U8(Elements::from_raw(data, len))
+                    },
+                    if to_s8 {
+                        IntegersMut::I8(ElementsMut::from_raw(data.cast(), len))
+                    } else {
+                        IntegersMut::U8(ElementsMut::from_raw(data, len))
+                    },
+                )
+            };
+            let range = if to_s8 { S8 } else { U8 };
+            let given = (Some(&zeros[..1]), Some(&zeros[1..]));
+            requantize(&Context::new(kernel, 1), arithmetic, given, range, channels, from, to);
+            for (i, &got) in got.iter().enumerate() {
+                let x = if from_s8 { i32::from(i as u8 as i8) } else { i32::from(i as u8) } - zeros[0];
+                let want = match (way, zero_point) {
+                    (0..3, _) => rounding.scaled(x, multiplier, exponent) + zeros[1],
+                    (_, ZeroPoint::AfterRounding) => (x as f32 * scale).round_ties_even() as i32 + zeros[1],
+                    (_, ZeroPoint::BeforeRounding) => (x as f32 * scale + zeros[1] as f32).round_ties_even() as i32,
+                };
+                let want = want.clamp(range.least, range.greatest) as u8;
+                assert_eq!(got, want, "{} {len} {from_s8} {to_s8} {way}: {x}", kernel.name);
+            }
+        }
+    }
+}
+
 #[test]
 fn every_kernel_agrees_on_quantized_lines() {
     for kernel in Kernel::available() {
