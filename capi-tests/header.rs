@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// The files of src/capi/, in the order in which the header has them.
-const NOUNS: [&str; 26] = [
+const NOUNS: [&str; 30] = [
     "version",
     "verbose",
     "status",
@@ -23,7 +23,11 @@ const NOUNS: [&str; 26] = [
     "add",
     "add_ranges",
     "elements",
-    "tensor",
+    "channels",
+    "integers",
+    "quantization",
+    "requantization",
+    "scheme",
     "table",
     "packed",
     "lines",

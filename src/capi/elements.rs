@@ -1,5 +1,6 @@
 //! Contiguous elements that C passes.
 
+use super::matrix::check_pointer;
 use crate::elements::{Elements, ElementsMut};
 use crate::error::Error;
 use crate::matrix::{Runs, extent};
@@ -59,5 +60,44 @@ impl<T: Copy> Place<T> {
     pub(super) unsafe fn write<'a>(&self) -> ElementsMut<'a, T> {
         // SAFETY: this function's own promise.
         unsafe { ElementsMut::from_raw(self.data, self.len) }
+    }
+}
+
+/// # Safety
+/// `data` has `count` elements for `'a`, and nobody writes to them but the call, to the same place.
+pub(super) unsafe fn elements<'a, T: Copy>(
+    argument: &'static str,
+    data: *const T,
+    count: usize,
+) -> Result<Elements<'a, T>, Error> {
+    check_elements(argument, data, count)?;
+    // SAFETY: this function's own promise.
+    Ok(unsafe { Elements::from_raw(data, count) })
+}
+
+/// # Safety
+/// `data` has `count` elements for `'a`, and nobody else uses them.
+pub(super) unsafe fn elements_mut<'a, T: Copy>(
+    argument: &'static str,
+    data: *mut T,
+    count: usize,
+) -> Result<ElementsMut<'a, T>, Error> {
+    check_elements(argument, data, count)?;
+    // SAFETY: this function's own promise.
+    Ok(unsafe { ElementsMut::from_raw(data, count) })
+}
+
+fn check_elements<T>(argument: &'static str, data: *const T, count: usize) -> Result<(), Error> {
+    if count > 0 {
+        check_pointer(argument, data)?;
+    }
+    extent(data, 1, count, 0).map(drop).ok_or(Error::TooLarge { argument })
+}
+
+/// What is written may not be among what is read.
+pub(super) fn check_apart(written: &Runs, read: &[(&'static str, Runs)]) -> Result<(), Error> {
+    match read.iter().find(|(_, runs)| written.overlap(runs)) {
+        Some(&(input, _)) => Err(Error::Overlap { output: "what is written", input }),
+        None => Ok(()),
     }
 }

@@ -1,9 +1,13 @@
 //! Operands of real numbers, quantized line by line: rows of lhs, columns of rhs.
 
+use super::channels::scales;
 use super::context::{CallContext, ContextHandle};
+use super::elements::{check_apart, elements_mut};
+use super::integers::{check_integer, range_of};
 use super::matrix::{Major, QGEMM_TYPE_S8, QGEMM_TYPE_U8, check_pointer, major, size, stride};
 use super::packed::{PackOptions, PackedHandle, QGEMM_LHS, QGEMM_RHS, Request, handle};
-use super::tensor::{check_apart, check_integer, checked_scheme, elements_mut, range_of, scales, to_integer};
+use super::quantization::to_integer;
+use super::scheme::checked_scheme;
 use super::versioned::{self, Versioned};
 use super::{Failure, Status, Within, guard};
 use crate::elements::{ElementsMut, Strided};

@@ -1,9 +1,11 @@
 //! Functions of bytes, by their 256 values.
 
+use super::channels::check_scale;
 use super::context::{CallContext, ContextHandle};
+use super::elements::{check_apart, elements, elements_mut};
 use super::function::*;
+use super::integers::check_integer;
 use super::matrix::{QGEMM_TYPE_S8, QGEMM_TYPE_U8, check_pointer};
-use super::tensor::{check_apart, check_integer, check_scale, elements, elements_mut};
 use super::{Failure, Status, Within, guard};
 use crate::error::Error;
 use crate::matrix::{Encoding, Runs};
