@@ -139,7 +139,7 @@ def fully_connected(recorded, random, resolver, dtype, activation, is_per_channe
 
 
 def quantize(recorded, random, resolver, dtype):
-    y_scale, y_zero = scale(random), zero_point(random, dtype)
+    y_scale, y_zero = scale(random), 0 if dtype == numpy.int16 else zero_point(random, dtype)
     x = reals(random, y_scale, 600)
     shape = (1, len(x))
     tensors = [Tensor(numpy.float32, shape), Tensor(dtype, shape, y_scale, y_zero)]
@@ -198,6 +198,7 @@ def all_operations(recorded, random):
         for to_dtype in bytes_:
             for _ in range(6):
                 requantize(recorded, random, "reference", from_dtype, to_dtype)
+    quantize(recorded, random, "reference", numpy.int16)
 
 
 def main(directory):
