@@ -271,8 +271,9 @@ impl<'a, T> Output<'a, T> {
         Runs {
             start: self.data.addr(),
             count: self.rows,
-            len: self.cols * size_of::<T>(),
-            stride: self.stride * size_of::<T>(),
+            // Without elements they may be any number.
+            len: self.cols.wrapping_mul(size_of::<T>()),
+            stride: self.stride.wrapping_mul(size_of::<T>()),
         }
     }
 }

@@ -109,7 +109,7 @@ impl<const L: usize> Loop for Panel<'_, L> {
     #[inline(always)]
     fn run(self) {
         match self.operand.encoding {
-            Encoding::U8 => self.widen(|x| i16::from(x)),
+            Encoding::U8 => self.widen(i16::from),
             Encoding::S8 => self.widen(|x| i16::from(x as i8)),
         }
     }
