@@ -1,5 +1,5 @@
-"""Records what oneDNN's products with attributes are. Usage: onednn_cases.py LIBRARY DIRECTORY, where the library is made of
-onednn_product.cc."""
+"""Records what oneDNN's products with attributes are. Usage: onednn_cases.py LIBRARY DIRECTORY, where the library is made
+of onednn_product.cc."""
 
 import ctypes
 import sys
@@ -55,7 +55,7 @@ class Engine:
         self.refused = {}
 
     def product(self, shape, a_type, c_type, tensors, posts):
-        """Records a product. Tensors may lack scales, zero points and bias. Posts are a list of (word, Post, operand)."""
+        """Records a product. Tensors may lack scales, zero points and bias. Posts: a list of (word, Post, operand)."""
         m, n, k = shape
         before = tensors.get("before")
         c = numpy.zeros(m * n, TYPES[c_type]) if before is None else before.copy()

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Records anew what other engines compute, into data/engines, with the packages that requirements.txt names; then does the
-# same with the newest packages, and compares libqgemm's results with both. See data/engines/README.md.
+# Records anew what other engines compute, into data/engines, with the packages that requirements*.txt name; then does
+# the same with the newest packages, and compares libqgemm's results with both. See data/engines/README.md.
 #
-# Needs Python 3.11 with venv, for which the last tflite-runtime is, a C and a C++ compiler, and a connection to PyPI. All but
-# data/engines is in target/engines.
+# Needs Python 3.11 with venv, for which the last tflite-runtime is, a C and a C++ compiler, and a connection to PyPI.
+# All but data/engines is in target/engines.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)

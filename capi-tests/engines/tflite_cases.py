@@ -132,7 +132,8 @@ def fully_connected(recorded, random, resolver, dtype, activation, is_per_channe
     y = run(resolver, content, x.reshape(batch, depth))
     least, greatest = confined(activation, dtype, y_scale, y_zero)
     recorded.case(
-        "fully_connected", package=PACKAGE, kernels=resolver, activation=activation, batch=batch, units=units, depth=depth,
+        "fully_connected", package=PACKAGE, kernels=resolver, activation=activation, batch=batch, units=units,
+        depth=depth,
         x_scale=x_scale, x_zero_point=x_zero, weights_zero_point=weight_zero, y_scale=y_scale, y_zero_point=y_zero,
         y_least=least, y_greatest=greatest, weight_scales=weight_scales, weights=weights, bias=bias, x=x, y=y,
     )  # fmt: skip
