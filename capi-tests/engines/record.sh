@@ -32,9 +32,11 @@ record() {
 
 build() {
   nice cargo build --release --lib --manifest-path "$root/Cargo.toml" --target-dir "$target"
+  # By the name under which programs look for it.
+  cp "$target/release/libqgemm.so" "$work/libqgemm.so.0"
   (cd "$root/capi-tests" && cc -std=c99 -Wall -Wextra -pedantic -O2 -I../include -o "$work/engines" \
     '-DENGINES_DATA=""' engines.c engines_onednn.c engines_onnxruntime.c engines_tflite.c recorded.c \
-    "$target/release/libqgemm.so" "-Wl,-rpath,$target/release" -lm)
+    "$work/libqgemm.so.0" "-Wl,-rpath,$work" -lm)
 }
 
 mkdir -p "$work"
