@@ -4,6 +4,7 @@
 
 #[path = "limit/fastest.rs"]
 mod fastest;
+#[allow(dead_code, reason = "other benches use the rest")]
 #[path = "call/raw.rs"]
 mod raw;
 #[path = "limit/registers.rs"]
