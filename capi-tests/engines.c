@@ -1,4 +1,4 @@
-// libqgemm's results compared with those that other engines had for the same numbers, which are recorded in data/engines.
+// libqgemm's results compared with those that other engines had for the same numbers, recorded in data/engines.
 //
 // Usage: engines [DIRECTORY]
 

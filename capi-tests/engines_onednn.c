@@ -164,7 +164,8 @@ void compare_with_onednn(struct recorded_case *c) {
     must(qgemm_gemm(NULL, &lhs, &rhs, &result, stages.list, stages.count, NULL));
     char name[64];
     snprintf(name, sizeof name, "onednn %s %s %s", text(c, "implementation"), kind_of(c), text(c, "c_type"));
-    // Of floats it makes a product and a sum one operation in post-ops, so that the last bits are others.
-    int is_rounded_otherwise = has_a_curve(c) || (find_text(c, "post0") != NULL && expected.type == QGEMM_TYPE_F32);
+    // In post-ops it makes a product and a sum one operation, so that the last bits of floats are others.
+    int is_float = expected.type == QGEMM_TYPE_F32 || expected.type == QGEMM_TYPE_BF16;
+    int is_rounded_otherwise = has_a_curve(c) || (find_text(c, "post0") != NULL && is_float);
     compare(c, name, is_rounded_otherwise ? WITHIN_A_UNIT : EQUAL, expected, found);
 }

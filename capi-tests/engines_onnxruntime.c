@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-static void compare_named(const struct recorded_case *c, enum agreement agreement, struct tensor expected, void *found) {
+static void compare_named(const struct recorded_case *c, enum agreement agreement, struct tensor expected,
+                          void *found) {
     char name[64];
     CHECK(snprintf(name, sizeof name, "onnxruntime %s", c->operation) < (int)sizeof name);
     compare(c, name, agreement, expected, found);

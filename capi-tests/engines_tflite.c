@@ -1,7 +1,8 @@
 // TFLite: its reference kernels, its optimized ones, and XNNPACK.
 //
-// Additions and requantizations round twice. Of fully connected layers, the reference kernels of ai-edge-litert round once
-// and those of the older tflite-runtime twice; the optimized ones have ruy, which rounds ties up; XNNPACK multiplies floats.
+// Additions and requantizations round twice. Of fully connected layers, the reference kernels of ai-edge-litert round
+// once and those of the older tflite-runtime twice; the optimized ones have ruy, which rounds twice, ties up; XNNPACK
+// multiplies floats.
 
 #include "check.h"
 #include "engines.h"

@@ -1,5 +1,5 @@
-"""Records what oneDNN's products with attributes are. Usage: onednn_cases.py LIBRARY DIRECTORY, where the library is made of
-onednn_product.cc."""
+"""Records what oneDNN's products with attributes are. Usage: onednn_cases.py LIBRARY DIRECTORY, where the library is made
+of onednn_product.cc."""
 
 import ctypes
 import sys
@@ -55,7 +55,7 @@ class Engine:
         self.refused = {}
 
     def product(self, shape, a_type, c_type, tensors, posts):
-        """Records a product. Tensors may lack scales, zero points and bias. Posts are a list of (word, Post, operand)."""
+        """Records a product. Tensors may lack scales, zero points and bias. Posts: a list of (word, Post, operand)."""
         m, n, k = shape
         before = tensors.get("before")
         c = numpy.zeros(m * n, TYPES[c_type]) if before is None else before.copy()
@@ -155,8 +155,8 @@ def main(library, directory):
                 if narrow:
                     record(shape, a_type, c_type, [*scales, "a_zero", "bias", "c_scale", "c_zero"])
                     record(shape, a_type, c_type, [*scales, "a_zero", "b_zero", "bias", "c_scale", "c_zero"])
-        for c_type in ("u8", "s8", "f32"):
-            names = [*scales, "a_zero", "bias", *(["c_scale", "c_zero"] if c_type != "f32" else [])]
+        for c_type in ("u8", "s8", "f32", "bf16"):
+            names = [*scales, "a_zero", "bias", *(["c_scale", "c_zero"] if c_type in ("u8", "s8") else [])]
             shape = SHAPES[0]
             for post in (
                 eltwise("relu"), eltwise("relu", 0.125), eltwise("clip", -1, 6), eltwise("tanh"), eltwise("logistic"),
@@ -166,12 +166,14 @@ def main(library, directory):
                 binary(random, "mul", shape, PER_ELEMENT),
             ):  # fmt: skip
                 record(shape, a_type, c_type, names, [post])
+            many = [eltwise("swish", 1), binary(random, "mul", shape, PER_ELEMENT), eltwise("linear", 0.5, 1)]
+            record(shape, a_type, c_type, names, many)
+            if c_type == "bf16":
+                continue
             before = [*names, "before"]
             record(shape, a_type, c_type, before, [plus_before(random, c_type)])
             record(shape, a_type, c_type, before, [plus_before(random, c_type), eltwise("relu")])
             record(shape, a_type, c_type, before, [eltwise("relu"), plus_before(random, c_type)])
-            many = [eltwise("swish", 1), binary(random, "mul", shape, PER_ELEMENT), eltwise("linear", 0.5, 1)]
-            record(shape, a_type, c_type, names, many)
     engine.recorded.write()
     for what, count in engine.refused.items():
         print(f"oneDNN refused {count}: {what}")

@@ -122,7 +122,7 @@ def add(recorded, random, dtype):
 def matmul(recorded, random, a_dtype, b_dtype, is_per_column, shape):
     m, n, k = shape
     a, b = integers(random, a_dtype, m * k), integers(random, b_dtype, k * n)
-    # Without VNNI the processor's products of u8 and s8 saturate where weights have 8 bits; ONNX Runtime says so itself.
+    # Without VNNI a processor's sums of two products saturate where weights have 8 bits; ONNX Runtime says so itself.
     if b_dtype == numpy.int8:
         b = (b // 2).astype(numpy.int8)
     b_scales = numpy.array([scale(random) for _ in range(n if is_per_column else 1)], numpy.float32)

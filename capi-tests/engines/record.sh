@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Records anew what other engines compute, into data/engines, with the packages that requirements.txt names; then does the
-# same with the newest packages, and compares libqgemm's results with both. See data/engines/README.md.
+# Records anew what other engines compute, into data/engines, with the packages that requirements*.txt name; then does
+# the same with the newest packages, and compares libqgemm's results with both. See data/engines/README.md.
 #
-# Needs Python 3.11 with venv, for which the last tflite-runtime is, a C and a C++ compiler, and a connection to PyPI. All but
-# data/engines is in target/engines.
+# Needs Python 3.11 with venv, for which the last tflite-runtime is, a C and a C++ compiler, and a connection to PyPI.
+# All but data/engines is in target/engines.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -32,9 +32,11 @@ record() {
 
 build() {
   nice cargo build --release --lib --manifest-path "$root/Cargo.toml" --target-dir "$target"
+  # By the name under which programs look for it.
+  cp "$target/release/libqgemm.so" "$work/libqgemm.so.0"
   (cd "$root/capi-tests" && cc -std=c99 -Wall -Wextra -pedantic -O2 -I../include -o "$work/engines" \
     '-DENGINES_DATA=""' engines.c engines_onednn.c engines_onnxruntime.c engines_tflite.c recorded.c \
-    "$target/release/libqgemm.so" "-Wl,-rpath,$target/release" -lm)
+    "$work/libqgemm.so.0" "-Wl,-rpath,$work" -lm)
 }
 
 mkdir -p "$work"

@@ -132,14 +132,15 @@ def fully_connected(recorded, random, resolver, dtype, activation, is_per_channe
     y = run(resolver, content, x.reshape(batch, depth))
     least, greatest = confined(activation, dtype, y_scale, y_zero)
     recorded.case(
-        "fully_connected", package=PACKAGE, kernels=resolver, activation=activation, batch=batch, units=units, depth=depth,
+        "fully_connected", package=PACKAGE, kernels=resolver, activation=activation, batch=batch, units=units,
+        depth=depth,
         x_scale=x_scale, x_zero_point=x_zero, weights_zero_point=weight_zero, y_scale=y_scale, y_zero_point=y_zero,
         y_least=least, y_greatest=greatest, weight_scales=weight_scales, weights=weights, bias=bias, x=x, y=y,
     )  # fmt: skip
 
 
 def quantize(recorded, random, resolver, dtype):
-    y_scale, y_zero = scale(random), zero_point(random, dtype)
+    y_scale, y_zero = scale(random), 0 if dtype == numpy.int16 else zero_point(random, dtype)
     x = reals(random, y_scale, 600)
     shape = (1, len(x))
     tensors = [Tensor(numpy.float32, shape), Tensor(dtype, shape, y_scale, y_zero)]
@@ -198,6 +199,7 @@ def all_operations(recorded, random):
         for to_dtype in bytes_:
             for _ in range(6):
                 requantize(recorded, random, "reference", from_dtype, to_dtype)
+    quantize(recorded, random, "reference", numpy.int16)
 
 
 def main(directory):

@@ -73,8 +73,8 @@ def integers(builder, values):
 
 
 def model(code, version, options, inputs, output):
-    """The bytes of a model: `code` of `inputs`, those without values being arguments. `options` is a function that writes
-    them, and its type, or None."""
+    """The bytes of a model: `code` of `inputs`, those without values being arguments. `options` is a function that
+    writes them, and its type, or None."""
     builder = flatbuffers.Builder(4096)
     tensors = inputs + [output]
     buffers, offsets = buffers_and_tensors(builder, tensors)
