@@ -22,11 +22,11 @@ pub(super) fn limits(r#type: u32) -> ElementRange {
 }
 
 /// The integers that may come of quantizing.
-pub(super) fn range_of(r#type: u32, least: i32, greatest: i32) -> Result<ElementRange, Error> {
+pub(super) fn range_of(argument: &'static str, r#type: u32, least: i32, greatest: i32) -> Result<ElementRange, Error> {
     let all = limits(r#type);
     if all == ANY {
         let expected = "QGEMM_TYPE_U8, _S8 or _S16";
-        return Err(Error::Type { argument: "type", value: r#type, expected });
+        return Err(Error::Type { argument, value: r#type, expected });
     }
     if (least, greatest) == (0, 0) {
         return Ok(all);

@@ -218,7 +218,7 @@ impl RawLineQuantization {
         }
         let range = match (self.least, self.greatest) {
             (0, 0) => all,
-            (least, greatest) => range_of(self.r#type, least, greatest)?,
+            (least, greatest) => range_of("type", self.r#type, least, greatest)?,
         };
         if !all.holds(&range) {
             let (argument, expected) = ("greatest", "no more, and least no less, than options->bits allow");

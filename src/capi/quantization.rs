@@ -74,10 +74,10 @@ pub unsafe extern "C" fn qgemm_quantize_f32(
             let channels = read_channels(channels)?;
             let raw = versioned::read("quantization", quantization)?;
             let rule = to_integer("rounding", raw.rounding).within("quantization")?;
-            let range = range_of(raw.r#type, raw.least, raw.greatest).within("quantization")?;
+            let range = range_of("type", raw.r#type, raw.least, raw.greatest).within("quantization")?;
             let (scales, zero_points) = raw.values(&channels, limits(raw.r#type)).within("quantization")?;
             let from = elements("from", from, channels.len())?;
-            let to = integers_mut("to", "type", to, raw.r#type, channels.len())?;
+            let to = integers_mut("to", "quantization->type", to, raw.r#type, channels.len())?;
             let written = to.runs();
             check_apart(&written, &[("from", from.runs()), ("quantization->scales", bytes_of(scales))])?;
             check_apart(&written, &[("quantization->zero_points", bytes_of(zero_points.unwrap_or_default()))])?;
@@ -116,7 +116,7 @@ pub unsafe extern "C" fn qgemm_dequantize(
             let raw = versioned::read("quantization", quantization)?;
             let limits = if raw.r#type == QGEMM_TYPE_S32 { ANY } else { limits(raw.r#type) };
             let (scales, zero_points) = raw.values(&channels, limits).within("quantization")?;
-            let from = integers("from", "type", from, raw.r#type, channels.len())?;
+            let from = integers("from", "quantization->type", from, raw.r#type, channels.len())?;
             let to = elements_mut("to", to, channels.len())?;
             let written = to.runs();
             check_in_place(&written, &from)?;

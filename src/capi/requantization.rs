@@ -91,14 +91,14 @@ pub unsafe extern "C" fn qgemm_requantize(
         unsafe {
             let channels = read_channels(channels)?;
             let raw = versioned::read("requantization", requantization)?;
-            let range = range_of(raw.to_type, raw.least, raw.greatest).within("requantization")?;
+            let range = range_of("to_type", raw.to_type, raw.least, raw.greatest).within("requantization")?;
             let arithmetic = raw.arithmetic(&channels).within("requantization")?;
             let from_zero_points =
                 integer_values("from_zero_points", raw.from_zero_points, &channels, ANY).within("requantization")?;
             let to_zero_points = integer_values("to_zero_points", raw.to_zero_points, &channels, limits(raw.to_type))
                 .within("requantization")?;
-            let from = integers("from", "from_type", from, raw.from_type, channels.len())?;
-            let to = integers_mut("to", "to_type", to, raw.to_type, channels.len())?;
+            let from = integers("from", "requantization->from_type", from, raw.from_type, channels.len())?;
+            let to = integers_mut("to", "requantization->to_type", to, raw.to_type, channels.len())?;
             let written = to.runs();
             check_in_place(&written, &from)?;
             for values in [from_zero_points, to_zero_points].into_iter().flatten() {

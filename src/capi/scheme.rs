@@ -95,7 +95,7 @@ pub unsafe extern "C" fn qgemm_choose_quantization_of(
         unsafe {
             let channels = read_channels(channels)?;
             let scheme = checked_scheme("scheme", scheme)?;
-            let range = range_of(r#type, least, greatest)?;
+            let range = range_of("type", r#type, least, greatest)?;
             let from = elements("from", from, channels.len())?;
             let scales = elements_mut("scales", scales, channels.channels)?;
             let zero_points = elements_mut("zero_points", zero_points, channels.channels)?;
