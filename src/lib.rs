@@ -35,6 +35,7 @@ mod pack;
 mod packed;
 mod planes;
 mod prepare;
+mod product;
 mod quantize;
 mod range;
 mod ranged;

@@ -96,8 +96,9 @@ unsafe impl Versioned for AddOptions {
 ///     c stands for c_scale * (c - c_zero_point), the nearest there is to
 ///     a_scale * (a - a_zero_point) + b_scale * (b - b_zero_point)
 ///
-/// confined to c_least to c_greatest. The modes differ in what they take for nearest, by no more than 1, and are off by no
-/// more than 0.5 + 2^-10 (QGEMM_ADD_F32 also by 2^-22 of what is added).
+/// confined to c_least to c_greatest. The modes differ in what they take for nearest, by no more than 1. As long as neither
+/// a_scale nor b_scale is greater than c_scale, they are off by no more than 0.5 + 2^-10; else what exceeds 0.5 is as many
+/// times as great as the greater of these is greater than c_scale (QGEMM_ADD_F32: plus 2^-22 of what is added).
 ///
 /// @param options     what is to be added
 /// @param parameters  the result

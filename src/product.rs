@@ -1,0 +1,338 @@
+//! A large product: operands are prepared, blocks of them multiplied tile by tile, and every tile finished.
+
+use crate::blocks::{Blocks, Caches, Cut, Shape};
+use crate::buffer::Carver;
+use crate::context::Context;
+use crate::desks::Desks;
+use crate::kernel::{Kernel, MAX_ROWS, MAX_WIDTH, Tile};
+use crate::matrix::Offset;
+use crate::output::{Finish, LineOffsets, Region, Rescale};
+use crate::prepare::{Prepared, Room};
+use crate::segment::{Edge, Segment};
+use crate::source::{Factor, Sides, Source, Space};
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+/// One product and how it is to be computed.
+pub(crate) struct Product<'a> {
+    context: &'a Context,
+    kernel: &'static Kernel,
+    /// The LHS and the RHS.
+    sides: [Source<'a>; 2],
+    rescale: Option<Rescale>,
+    /// How many groups accumulators of 16 bits may take.
+    span: u8,
+    depth: usize,
+    blocks: Blocks,
+    /// The first column: that of the result, too.
+    first_col: usize,
+    /// The side whose segments, slices of the depth, have scales.
+    scaled: Option<usize>,
+    threads: usize,
+    /// All of a side, if nothing is to be prepared.
+    ready: [Option<Prepared<'a>>; 2],
+    /// What each worker needs to prepare the lines of one block.
+    desk: [Room; 2],
+}
+
+const LHS: usize = 0;
+const RHS: usize = 1;
+
+/// Depths that are widened together for few rows: so little that the processor fetches what follows in the meantime.
+const WIDENED: usize = 256;
+
+/// Pieces that each thread gets when all prepare one side together.
+const PIECES: usize = 4;
+
+impl<'a> Product<'a> {
+    pub(crate) fn new(context: &'a Context, lhs: &Factor<'a>, rhs: &Factor<'a>, shape: Shape, threads: usize) -> Self {
+        let Sides { kernel, sources: sides, rescale, span } = Sides::new(context.kernel, lhs, rhs);
+        let mut blocks = Blocks::new(kernel, shape, sides[RHS].order(), threads, Caches::get());
+        if sides[RHS].is_widened() && shape.rows <= kernel.rows {
+            blocks.depth = blocks.depth.with_pieces(shape.depth.div_ceil(WIDENED));
+        }
+        let scaled = [lhs, rhs].iter().position(|factor| factor.segment().is_some());
+        if let Some(segment) = lhs.segment().or(rhs.segment()) {
+            blocks.depth = Cut::new(shape.depth.div_ceil(segment), shape.depth, segment);
+        }
+        let ready = sides.each_ref().map(Source::ready);
+        let mut product = Self {
+            context,
+            kernel,
+            sides,
+            rescale,
+            span,
+            depth: shape.depth,
+            blocks,
+            first_col: rhs.first(),
+            scaled,
+            threads,
+            ready,
+            desk: Default::default(),
+        };
+        for side in [LHS, RHS] {
+            if product.ready[side].is_none() && !product.is_shared(side) {
+                product.desk[side] = product.sides[side].room(product.cut(side).longest());
+            }
+        }
+        product
+    }
+
+    /// A side that several blocks share is prepared first, by all threads together. Of the other side, whoever
+    /// multiplies a block prepares its lines just before.
+    pub(crate) fn run(&self, finish: &Finish, scratch: &mut [u8]) {
+        let mut carver = Carver::new(scratch);
+        let whole = [LHS, RHS].map(|side| match self.ready[side] {
+            None if self.is_shared(side) => Some(self.prepare_together(side, &mut carver)),
+            ready => ready,
+        });
+        self.desks().work(
+            self.context,
+            &mut carver,
+            self.blocks.count(),
+            |carver| {
+                let acc = carver.ints(self.acc_len());
+                let widened = carver.bytes(self.widened_len());
+                let desk = Desk { acc, widened, cols: Edge::new() };
+                (desk, self.desk.map(|room| Space::carve(carver, room)))
+            },
+            |(desk, own), block| {
+                let (rows, cols) = self.blocks.block(block);
+                let cols = self.lines(RHS, cols);
+                let ([lhs, rhs], [own_lhs, own_rhs]) = (&self.sides, own);
+                let lhs = whole[LHS].unwrap_or_else(|| lhs.prepare(rows.clone(), own_lhs));
+                let rhs = whole[RHS].unwrap_or_else(|| rhs.prepare(cols.clone(), own_rhs));
+                self.multiply(&lhs, &rhs, rows, cols, finish, desk);
+            },
+        );
+    }
+
+    /// The cut of a side's lines into blocks.
+    fn cut(&self, side: usize) -> Cut {
+        [self.blocks.rows, self.blocks.cols][side]
+    }
+
+    /// A piece of a side's cut, as its own lines are numbered.
+    fn lines(&self, side: usize, piece: Range<usize>) -> Range<usize> {
+        let first = if side == RHS { self.first_col } else { 0 };
+        first + piece.start..first + piece.end
+    }
+
+    /// Whether several blocks need the same lines of this side.
+    fn is_shared(&self, side: usize) -> bool {
+        self.cut(1 - side).pieces > 1
+    }
+
+    /// All of one side, prepared piece by piece, on all threads.
+    fn prepare_together<'s>(&self, side: usize, carver: &mut Carver<'s>) -> Prepared<'s>
+    where
+        'a: 's,
+    {
+        let source = &self.sides[side];
+        let pieces = if self.threads == 1 { 1 } else { self.threads * PIECES };
+        let cut = self.cut(side).with_pieces(pieces);
+        let mut all = Space::carve(carver, source.room(cut.len));
+        let left = Mutex::new((0, all.first(source.room(cut.len))));
+        self.context.threads.run(cut.pieces, |_| {
+            let (lines, mut space) = {
+                let (next, rest) = &mut *left.lock().unwrap_or_else(PoisonError::into_inner);
+                let lines = self.lines(side, cut.piece(*next));
+                *next += 1;
+                let space = rest.split_off(source.room(lines.len()));
+                (lines, space)
+            };
+            source.prepare(lines, &mut space);
+        });
+        all.prepared(self.lines(side, 0..0).start)
+    }
+}
+
+/// Scratch memory: first the sides that are shared, then a desk for each worker.
+impl Product<'_> {
+    pub(crate) fn scratch_len(&self) -> usize {
+        let shared = [LHS, RHS].map(|side| match self.is_shared(side) && self.ready[side].is_none() {
+            true => Space::len(self.sides[side].room(self.cut(side).len)),
+            false => 0,
+        });
+        shared[LHS] + shared[RHS] + self.desks().scratch_len()
+    }
+
+    fn desks(&self) -> Desks {
+        let own = self.desk.map(Space::len);
+        let len =
+            own[LHS] + own[RHS] + Carver::cost(self.acc_len() * size_of::<i32>()) + Carver::cost(self.widened_len());
+        Desks { workers: self.threads.min(self.blocks.count()), len }
+    }
+
+    /// A slice of a panel whose numbers lie in planes is widened here.
+    fn widened_len(&self) -> usize {
+        self.sides[RHS].widened_len(self.blocks.depth.longest().min(self.depth))
+    }
+
+    /// The accumulators of tiles that are finished together, or those of all tiles of a block's height if they rest between
+    /// slices; and twice as much as the former to finish them in.
+    fn acc_len(&self) -> usize {
+        let tiles = match self.blocks.depth.pieces {
+            1 => self.together(),
+            _ => self.blocks.rows.longest().div_ceil(self.kernel.rows),
+        };
+        (tiles + 2 * self.together()) * self.kernel.tile_len()
+    }
+
+    /// How many tiles are finished together: one, where that is more than to add offsets and pass through stages.
+    fn together(&self) -> usize {
+        if self.rescale.is_some() || self.scaled.is_some() { 1 } else { self.kernel.finished_together() }
+    }
+}
+
+/// What one worker multiplies in.
+struct Desk<'d> {
+    acc: &'d mut [i32],
+    /// A slice of a panel whose numbers lie in planes.
+    widened: &'d mut [u8],
+    /// A panel's lines in one segment.
+    cols: Edge<MAX_WIDTH>,
+}
+
+/// Multiplying.
+impl Product<'_> {
+    /// Multiplies and finishes one block. The panels of its columns pass by one after the other; each slice of a panel
+    /// meets all rows before the next.
+    fn multiply(
+        &self,
+        lhs: &Prepared,
+        rhs: &Prepared,
+        rows: Range<usize>,
+        cols: Range<usize>,
+        finish: &Finish,
+        desk: &mut Desk,
+    ) {
+        for col in cols.clone().step_by(self.kernel.width) {
+            let stripe = Stripe {
+                product: self,
+                lhs,
+                rhs,
+                rows: rows.clone(),
+                cols: col..(col + self.kernel.width).min(cols.end),
+                finish,
+            };
+            (0..self.blocks.depth.pieces).for_each(|slice| stripe.multiply_slice(slice, desk));
+        }
+    }
+}
+
+/// The columns of one panel, and rows of one block.
+struct Stripe<'s> {
+    product: &'s Product<'s>,
+    lhs: &'s Prepared<'s>,
+    rhs: &'s Prepared<'s>,
+    rows: Range<usize>,
+    cols: Range<usize>,
+    finish: &'s Finish<'s>,
+}
+
+impl Stripe<'_> {
+    /// Multiplies all rows by one slice of the panel. After the last slice the tiles are finished.
+    fn multiply_slice(&self, slice: usize, desk: &mut Desk) {
+        let Product { kernel, sides: [lhs, rhs], blocks, scaled, .. } = self.product;
+        let Desk { acc, widened, cols } = desk;
+        let together = self.product.together();
+        let (room, acc) = acc.split_at_mut(2 * together * kernel.tile_len());
+        let slices = blocks.depth.pieces;
+        let depth = blocks.depth.piece(slice);
+        let panel = rhs.panel(self.rhs, self.cols.start, depth.clone(), widened);
+        let spans = rhs.spans(self.cols.start, depth.clone(), self.product.span);
+        // Without depth the sums are 0, as are the bits of floats.
+        let scaled = scaled.filter(|_| !depth.is_empty());
+        if scaled.is_some() {
+            rhs.cols_in(self.rhs, self.cols.clone(), (slice, depth.clone(), panel), cols);
+        }
+        let all = lhs.lines(self.lhs, depth.clone());
+        // Tiles as equal as can be: the first few are one row longer.
+        let tiles = self.rows.len().div_ceil(kernel.rows);
+        let (short, longer) = (self.rows.len() / tiles, self.rows.len() % tiles);
+        let mut lines: [&[u8]; MAX_ROWS] = [&[]; MAX_ROWS];
+        // The rows that are multiplied, but not finished.
+        let mut open = self.rows.start..self.rows.start;
+        for i in 0..tiles {
+            let rows = open.end..open.end + short + usize::from(i < longer);
+            open.end = rows.end;
+            all.get_all(rows.start, &mut lines[..rows.len()]);
+            let tile = Tile {
+                lhs: &lines[..rows.len()],
+                lhs_encoding: lhs.encoding(),
+                rhs: panel,
+                cols: self.cols.len(),
+                fresh: slice == 0 || scaled.is_some(),
+                spans,
+            };
+            let first = if slices == 1 { open.start } else { self.rows.start };
+            let place = |rows: &Range<usize>| (rows.start - first) * kernel.width..(rows.end - first) * kernel.width;
+            let sums = if scaled.is_some() { &mut room[..kernel.tile_len()] } else { &mut acc[place(&rows)] };
+            // SAFETY: whoever has a kernel has a CPU that runs it.
+            unsafe { (kernel.tile)(&tile, sums) }
+            if let Some(side) = scaled {
+                // The sums of a segment go on to become floats, which rest in the accumulators' place.
+                let acc = &mut acc[place(&rows)];
+                if slice == 0 {
+                    acc.fill(0f32.to_bits() as i32);
+                }
+                let mut edge = Edge::new();
+                lhs.rows_in(self.lhs, rows.clone(), slice, &mut edge);
+                let (depth, count) = (depth.len(), self.cols.len());
+                let segment = Segment { depth, rows: &edge, cols, count, by_rows: side == LHS };
+                kernel.add_segment(&segment, &room[..rows.len() * kernel.width], acc);
+            }
+            if slice + 1 == slices && (i + 1 == tiles || (i + 1) % together == 0) {
+                self.finish(open.clone(), &mut acc[place(&open)], room);
+                open.start = open.end;
+            }
+        }
+    }
+
+    /// Finishes rows of which the sums are complete.
+    fn finish(&self, rows: Range<usize>, acc: &mut [i32], room: &mut [i32]) {
+        let (region, kernel) = (self.region(rows), self.product.kernel);
+        // SAFETY: whoever has a kernel has a CPU that runs it. Tiles do not overlap, and each is finished once, by whoever
+        // claimed its block.
+        unsafe {
+            match self.finish.sums().zip(region.uniform()) {
+                Some((out, offsets)) if region.rescale.is_none() => (kernel.write_sums)(out, &region, offsets, acc),
+                _ => (kernel.finish)(self.finish, &region, acc, room),
+            }
+        }
+    }
+
+    fn region(&self, rows: Range<usize>) -> Region<'_> {
+        let [lhs, rhs] = &self.product.sides;
+        if self.product.scaled.is_some() {
+            // The floats are complete.
+            let none = LineOffsets { offset: Offset::Uniform(0), shift: 0 };
+            let (cols, offsets) = (self.cols.clone(), (none, none));
+            return Region {
+                rows,
+                cols,
+                depth: 0,
+                row_sums: &[],
+                col_sums: &[],
+                row_originals: &[],
+                col_originals: &[],
+                row_offsets: offsets.0,
+                col_offsets: offsets.1,
+                rescale: None,
+            };
+        }
+        Region {
+            depth: self.product.depth,
+            row_sums: self.lhs.sums.get(rows.start - self.lhs.first..).unwrap_or_default(),
+            col_sums: self.rhs.sums.get(self.cols.start - self.rhs.first..).unwrap_or_default(),
+            row_originals: self.lhs.originals.get(rows.start - self.lhs.first..).unwrap_or_default(),
+            col_originals: self.rhs.originals.get(self.cols.start - self.rhs.first..).unwrap_or_default(),
+            row_offsets: lhs.offset,
+            col_offsets: rhs.offset,
+            rescale: self.product.rescale.as_ref(),
+            rows,
+            cols: self.cols.clone(),
+        }
+    }
+}
