@@ -18,7 +18,7 @@ proptest! {
         let (runs, len) = if by_line { (depth, lines) } else { (lines, depth) };
         let data = noise(seed, false, runs * (len + gap));
         let src = Operand::new(&data, (lines, depth), len + gap, order, from);
-        let byte = |line: usize, d: usize| if by_line { src.run(d)[line] } else { src.run(line)[d] };
+        let byte = |line: usize, d: usize| data[if by_line { d * (len + gap) + line } else { line * (len + gap) + d }];
         let number = |line, d| if line < lines && d < depth { from.decode(byte(line, d)) + reading.shift } else { 0 };
         for kernel in Kernel::available().chain(ODD_KERNELS).flat_map(|kernel| [Some(kernel), kernel.narrow]).flatten() {
             // Panels of the lines from one on, the lines of that part being all or few.
