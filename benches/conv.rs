@@ -181,9 +181,9 @@ fn conv(c: &mut Criterion) {
             };
             let multiply = |patches: &[u8]| {
                 let lhs = as_matrix(patches, positions, layer.depth());
+                let (stages, count) = (stages.as_ptr(), stages.len());
                 // SAFETY: as above.
-                let status =
-                    unsafe { qgemm_gemm(null(), &lhs, &ready, &result, stages.as_ptr(), stages.len(), null()) };
+                let status = unsafe { qgemm_gemm(null(), &lhs, &ready, &result, stages, count, null()) };
                 assert_eq!(status, Status::Ok);
             };
             let mut report = |way: &str, call: &mut dyn FnMut()| {

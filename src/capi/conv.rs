@@ -2,7 +2,7 @@
 
 use super::context::{CallContext, ContextHandle};
 use super::conv_plan::{ConvDesc, ConvPlanHandle, filter, plan_of};
-use super::gemm::{Call, GemmOptions, QGEMM_CHECK_OVERFLOW, QGEMM_CHECK_RANGE, agree};
+use super::gemm::{Call, GemmOptions, agree};
 use super::matrix::{
     Frame, Major, QGEMM_TYPE_S8, QGEMM_TYPE_U8, QGEMM_UNIFORM, RawOperand, RawResult, check_pointer, major, size,
 };
@@ -140,15 +140,7 @@ pub unsafe extern "C" fn qgemm_conv_run(
             pipeline.read(stages, stage_count, &call.frame)?;
             let store = call.store(pipeline.gives)?;
             call.check_overlap(&store, &pipeline.stages)?;
-            if options.flags & QGEMM_CHECK_OVERFLOW != 0 && call.has_results() {
-                let bound = conv.bound();
-                if bound > i32::MAX as u128 {
-                    return Err(Error::Overflow { bound }.into());
-                }
-            }
-            if options.flags & QGEMM_CHECK_RANGE != 0 {
-                call.check_ranges()?;
-            }
+            call.check_numbers(options.flags, || conv.bound())?;
             let finish = Finish::new(&pipeline.stages, store);
             let context = CallContext::new(context)?;
             let workspace = options.workspace()?;

@@ -118,15 +118,7 @@ pub unsafe extern "C" fn qgemm_gemm(
             let store = call.store(pipeline.gives)?;
             call.check_overlap(&store, &pipeline.stages)?;
             let [lhs, rhs] = call.sides();
-            if options.flags & QGEMM_CHECK_OVERFLOW != 0 && call.has_results() {
-                let bound = lhs.bound(rhs);
-                if bound > i32::MAX as u128 {
-                    return Err(Error::Overflow { bound }.into());
-                }
-            }
-            if options.flags & QGEMM_CHECK_RANGE != 0 {
-                call.check_ranges()?;
-            }
+            call.check_numbers(options.flags, || lhs.bound(rhs))?;
             let finish = Finish::new(&pipeline.stages, store);
             let context = CallContext::new(context)?;
             let workspace = options.workspace()?;
@@ -304,8 +296,19 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
+    /// What the flags ask for: that no sum can leave 32 bits, which `bound` tells, and that no element strays.
+    pub(super) fn check_numbers(&self, flags: u32, bound: impl FnOnce() -> u128) -> Result<(), Error> {
+        if flags & QGEMM_CHECK_OVERFLOW != 0 && self.has_results() {
+            let bound = bound();
+            if bound > i32::MAX as u128 {
+                return Err(Error::Overflow { bound });
+            }
+        }
+        if flags & QGEMM_CHECK_RANGE != 0 { self.check_ranges() } else { Ok(()) }
+    }
+
     /// No element may be outside of the range that was promised.
-    pub(super) fn check_ranges(&self) -> Result<(), Error> {
+    fn check_ranges(&self) -> Result<(), Error> {
         let [lhs, rhs] = self.names;
         for (operand, factor, side) in [(lhs, &self.lhs, Side::Lhs), (rhs, &self.rhs, Side::Rhs)] {
             if let Some(Stray { line, depth, value }) = factor.stray()? {
@@ -317,7 +320,7 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    pub(super) fn has_results(&self) -> bool {
+    fn has_results(&self) -> bool {
         self.frame.rows > 0 && self.frame.cols > 0
     }
 
