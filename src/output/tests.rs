@@ -4,11 +4,12 @@ use super::*;
 use crate::half::{from_bf16, from_f16, to_bf16, to_f16};
 use crate::kernel::tests::ODD_KERNELS;
 use crate::kernel::{Kernel, MAX_ROWS, MAX_WIDTH};
-use crate::matrix::{Encoding, Output};
+use crate::matrix::{Encoding, Offset, Output};
 use crate::real;
 use crate::reference::{nearest_away, nearest_up, saturated};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use std::ops::Range;
 
 /// Rows and columns of the result; a tile lies somewhere within.
 const ROWS: usize = MAX_ROWS + 5;

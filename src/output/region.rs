@@ -1,0 +1,85 @@
+//! A tile's place in the result, and what its operands add to its sums.
+
+use crate::matrix::Offset;
+use crate::output::Rescale;
+use std::ops::Range;
+
+/// A tile's place in the result, and what the offsets of the operands add to its accumulators.
+pub(crate) struct Region<'a> {
+    pub rows: Range<usize>,
+    pub cols: Range<usize>,
+    pub depth: usize,
+    /// The sum of each of the region's rows of the LHS; empty if the RHS has no offset.
+    pub row_sums: &'a [i32],
+    /// The sum of each of the panel's columns of the RHS; empty if the LHS has no offset.
+    pub col_sums: &'a [i32],
+    /// As these, of the elements before they were requantized, if they are compensated.
+    pub row_originals: &'a [i32],
+    pub col_originals: &'a [i32],
+    pub row_offsets: LineOffsets<'a>,
+    pub col_offsets: LineOffsets<'a>,
+    /// If either operand was requantized.
+    pub rescale: Option<&'a Rescale>,
+}
+
+impl Region<'_> {
+    /// The offsets of all rows and of all columns, if they are known to be the same.
+    #[inline(always)]
+    pub(crate) fn uniform(&self) -> Option<(i32, i32)> {
+        Some((self.row_offsets.uniform()?, self.col_offsets.uniform()?))
+    }
+
+    /// The sums of the panel's columns; 0 if nobody needs them.
+    #[inline(always)]
+    pub(super) fn panel_sums<const W: usize>(&self) -> [i32; W] {
+        self.col_sums.first_chunk().copied().unwrap_or([0; W])
+    }
+
+    /// The sum of the region's row `i`, to each of whose numbers `a` is added.
+    #[inline(always)]
+    pub(super) fn row_sum(&self, i: usize, a: i32) -> i32 {
+        let sum = self.row_sums.get(i).copied().unwrap_or(0);
+        sum.wrapping_add(a.wrapping_mul(self.depth as i32))
+    }
+
+    /// What uniform offsets add to the sums of row `i`.
+    #[inline(always)]
+    pub(super) fn of_row(&self, i: usize, (a, b): (i32, i32)) -> i32 {
+        self.row_sum(i, a).wrapping_mul(b)
+    }
+
+    /// What they add to those of each column.
+    #[inline(always)]
+    pub(super) fn of_cols<const W: usize>(&self, (a, _): (i32, i32)) -> [i32; W] {
+        let mut terms = self.panel_sums();
+        terms.iter_mut().for_each(|sum| *sum = i32::wrapping_mul(*sum, a));
+        terms
+    }
+}
+
+/// What is added to the numbers of each line as the kernels read them: `offset` less `shift`, what reading them as another
+/// encoding has added already.
+#[derive(Clone, Copy)]
+pub(crate) struct LineOffsets<'a> {
+    pub offset: Offset<'a>,
+    pub shift: i32,
+}
+
+impl LineOffsets<'_> {
+    #[inline(always)]
+    pub(crate) fn of(&self, line: usize) -> i32 {
+        match self.offset {
+            Offset::Uniform(offset) => offset.wrapping_sub(self.shift),
+            Offset::PerLine(offsets) => offsets[line].wrapping_sub(self.shift),
+        }
+    }
+
+    /// The offset of all lines, if it is known to be the same.
+    #[inline(always)]
+    pub(crate) fn uniform(&self) -> Option<i32> {
+        match self.offset {
+            Offset::Uniform(offset) => Some(offset.wrapping_sub(self.shift)),
+            Offset::PerLine(_) => None,
+        }
+    }
+}
