@@ -18,6 +18,7 @@ pub(crate) use few_lines::{FewLines, Product as FewProduct};
 pub(crate) use few_lines::{SLICE, even};
 pub(crate) use lanes::{Factor, multiply_high};
 pub(crate) use pairs::PairsLoop;
+pub(crate) use requantize::{Columns, Last, Rule};
 pub(crate) use vectors::{Loop, Vectors};
 pub(crate) use weighted::{BLOCK, LOW, Weighted, WeightedLoop};
 
@@ -271,7 +272,7 @@ macro_rules! kernel {
             $(#[target_feature(enable = $feature)])*
             unsafe fn finish(finish: &Finish, region: &Region, acc: &mut [i32], room: &mut [i32]) {
                 // SAFETY: this function's own promise.
-                unsafe { output::finish::<$width>(finish, region, acc, room, kernel::Vectors::of(&[$($feature),*])) }
+                unsafe { output::finish::<$width>(finish, region, acc, room, const { kernel::Vectors::of(&[$($feature),*]) }) }
             }
             $(#[target_feature(enable = $feature)])*
             unsafe fn write_sums(out: &Output<i32>, region: &Region, offsets: (i32, i32), acc: &[i32]) {
@@ -437,6 +438,7 @@ mod neon_octets;
 #[cfg(target_arch = "aarch64")]
 mod neon_quads;
 mod pairs;
+mod requantize;
 mod scalar;
 #[cfg(target_arch = "x86_64")]
 mod shuffle_pairs;

@@ -64,7 +64,7 @@ pub(super) fn linear(add: &Add, form: u32) -> Option<Weighted> {
         offset: (offset >> LOW) as i32,
         low_offsets: [(rest + tilt) as i32, (rest - tilt) as i32],
         shift: shift as u32,
-        zero_point: (add.zero_points[2] - i32::from(result_flip)) as i16,
+        zero_point: add.zero_points[2].wrapping_sub(result_flip.into()) as i16,
         least: byte(add.least),
         greatest: byte(add.greatest),
         flip,
