@@ -5,6 +5,7 @@
 //! is made of them, can then be put together freely.
 
 use crate::context::Context;
+use crate::elements::CHUNK;
 use crate::kernel::Loop;
 use std::ops::Range;
 
@@ -198,14 +199,13 @@ fn each_block<F: Formula>(
     to: &impl Write,
     range: Range<usize>,
 ) {
-    let mut words = [0; BLOCK];
     let mut i = range.start;
-    // A loop by itself: it is half as long where the compiler knows how many elements there are.
-    while range.end - i >= BLOCK {
-        block(formula, parameters, from, to, i, &mut words);
-        i += BLOCK;
+    // By itself, for words that the compiler knows the number of stay in registers.
+    while range.end - i >= CHUNK {
+        block(formula, parameters, from, to, i, &mut [0; CHUNK]);
+        i += CHUNK;
     }
-    block(formula, parameters, from, to, i, &mut words[..range.end - i]);
+    block(formula, parameters, from, to, i, &mut [0; CHUNK][..range.end - i]);
 }
 
 /// The elements from index `i` on, as many as there are words.
@@ -235,7 +235,6 @@ fn each_block_by_channel<F: Formula>(
     to: &impl Write,
     range: Range<usize>,
 ) {
-    let mut words = [0; BLOCK];
     let mut spread = [[0; BLOCK]; PARAMETERS];
     for (spread, parameter) in spread.iter_mut().zip(parameters) {
         parameter.spread(channels, range.start, spread);
@@ -251,25 +250,31 @@ fn each_block_by_channel<F: Formula>(
             }
         }
         let len = len.min(range.end - i);
-        match len {
-            BLOCK => block_by_channel(formula, &spread, from, to, i, &mut words),
-            _ => block_by_channel(formula, &spread, from, to, i, &mut words[..len]),
+        let mut done = 0;
+        while len - done >= CHUNK {
+            block_by_channel(formula, &spread, done, from, to, i + done, &mut [0; CHUNK]);
+            done += CHUNK;
         }
+        block_by_channel(formula, &spread, done, from, to, i + done, &mut [0; CHUNK][..len - done]);
         i += len;
     }
 }
 
-/// As [`block`], with parameters for each.
+/// As [`block`], with parameters for each: those from index `first` on.
 #[inline(always)]
 fn block_by_channel<F: Formula>(
     formula: F,
-    [a, b, c, d]: &[[i32; BLOCK]; PARAMETERS],
+    spread: &[[i32; BLOCK]; PARAMETERS],
+    first: usize,
     from: &impl Read,
     to: &impl Write,
     i: usize,
     words: &mut [i32],
 ) {
     from.read(i, words);
+    let part = first..first + words.len();
+    let [a, b, c, d] = spread;
+    let (a, b, c, d) = (&a[part.clone()], &b[part.clone()], &c[part.clone()], &d[part]);
     for (x, (((a, b), c), d)) in words.iter_mut().zip(a.iter().zip(b).zip(c).zip(d)) {
         *x = formula.of(*x, [*a, *b, *c, *d]);
     }
