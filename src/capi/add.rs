@@ -85,7 +85,7 @@ pub struct AddParameters {
     pub least: i32,
     /// What the sum is confined to.
     pub greatest: i32,
-    /// In TFLite's modes which shorter formula was found to give the same for every pair of bytes, 1 to 3; 0 for none.
+    /// In TFLite's modes the shorter formula that gives the same for every pair of bytes, 1 to 3; 0 for none.
     pub form: u32,
 }
 
