@@ -169,8 +169,8 @@ macro_rules! cpu_has {
     };
 }
 
-/// Declares a module's `KERNEL`: the tile function given, and the shared packing and finishing code compiled once more
-/// for the same features, so that detection and compilation cannot name different lists.
+/// Declares a module's `KERNEL`: the tile function given, the packing code compiled once more for the same features, so that
+/// detection and compilation cannot name different lists, and what is shared by kernels with the same vectors.
 macro_rules! kernel {
     (
         name: $name:literal, features: [$($feature:tt),*],
@@ -192,12 +192,9 @@ macro_rules! kernel {
         pub(crate) static KERNEL: $crate::kernel::Kernel = {
             use $crate::kernel::{self, FewLines, FewProduct, Kernel, Tile};
             use $crate::conv::Patches;
-            use $crate::matrix::{Encoding, Operand, Output};
-            use $crate::output::{self, Finish, Region};
+            use $crate::matrix::{Encoding, Operand};
             use $crate::pack::{self, Groups};
-            use $crate::planes::{self, Planes};
             use $crate::reading::Reading;
-            use $crate::segment::{self, Segment};
 
             const GROUPS: Groups = Groups::$groups;
             const WIDENED: bool = GROUPS.lhs_size() == 2;
@@ -249,10 +246,6 @@ macro_rules! kernel {
             fn sum_line(line: &[u8], encoding: Encoding) -> i32 {
                 pack::sum_line::<WIDENED>(line, encoding, |whole: &[_], last: &_, added| $($shuffle)::+::sum_bytes(whole, last, added))
             }
-            $(#[target_feature(enable = $feature)])*
-            fn expand(planes: &Planes, from: &[u8], to: &mut [u8]) {
-                planes::expand(planes, from, to)
-            }
             // Not an `unsafe` call: the compiler checks that the list covers the tile's features.
             $(#[target_feature(enable = $feature)])*
             fn multiply(tile: &Tile, acc: &mut [i32]) {
@@ -262,21 +255,9 @@ macro_rules! kernel {
             fn multiply_few(product: &FewProduct, lines: std::ops::Range<usize>, sums: &mut [i32]) {
                 $($few_lines)::+::multiply(product, lines, sums)
             }
-            $(#[target_feature(enable = $feature)])*
-            fn add_segment(segment: &Segment, acc: &[i32], floats: &mut [i32]) {
-                segment::add::<$width>(segment, acc, floats)
-            }
-            $(#[target_feature(enable = $feature)])*
-            unsafe fn finish(finish: &Finish, region: &Region, acc: &mut [i32], room: &mut [i32]) {
-                // SAFETY: this function's own promise.
-                unsafe { output::finish::<$width>(finish, region, acc, room, kernel::Vectors::of(&[$($feature),*])) }
-            }
-            $(#[target_feature(enable = $feature)])*
-            unsafe fn write_sums(out: &Output<i32>, region: &Region, offsets: (i32, i32), acc: &[i32]) {
-                // SAFETY: this function's own promise.
-                unsafe { output::write_sums::<$width>(out, region, offsets, acc) }
-            }
             const { assert!($rows <= kernel::MAX_ROWS && $width <= kernel::MAX_WIDTH) }
+            let vectors = kernel::Vectors::of(&[$($feature),*]);
+            let shared = vectors.shared::<$width>();
             Kernel {
                 name: $name,
                 c_name: kernel::c_name(concat!($name, "\0")),
@@ -295,17 +276,17 @@ macro_rules! kernel {
                     pack_rhs::<{ pack::LONG_RUNS }>,
                 ],
                 sum_line,
-                expand,
+                expand: shared.expand,
                 tile: multiply,
                 few_lines: FewLines {
                     multiply: multiply_few,
                     depths: $($few_lines)::+::DEPTHS,
                     lines: $($few_lines)::+::LINES,
                 },
-                add_segment,
-                finish,
-                write_sums,
-                vectors: kernel::Vectors::of(&[$($feature),*]),
+                add_segment: shared.add_segment,
+                finish: shared.finish,
+                write_sums: shared.write_sums,
+                vectors,
                 narrow: [$($narrow)?].as_slice().first().copied(),
                 is_supported: || true $(&& cpu_has!($feature))*,
             }
@@ -435,6 +416,7 @@ mod neon_octets;
 mod neon_quads;
 mod pairs;
 mod scalar;
+mod shared;
 #[cfg(target_arch = "x86_64")]
 mod shuffle_pairs;
 #[cfg(target_arch = "x86_64")]

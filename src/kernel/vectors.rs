@@ -7,11 +7,11 @@ use super::pairs::{self, PairsLoop};
 
 /// The vectors of a kernel. Whoever holds it knows that the processor has them, as whoever holds a kernel does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Vectors(Kind);
+pub(crate) struct Vectors(pub(super) Kind);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(dead_code, reason = "each architecture has some of them")]
-enum Kind {
+pub(super) enum Kind {
     /// What every processor of the architecture has.
     Common,
     Avx2,
