@@ -17,6 +17,7 @@ pub(crate) use few_lines::{FewLines, Product as FewProduct};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use few_lines::{SLICE, even};
 pub(crate) use pairs::PairsLoop;
+pub(crate) use requantize::{Columns, Last, Rule};
 pub(crate) use vectors::{Loop, Vectors};
 
 /// Everything the rest of the library knows of an instruction set.
@@ -415,6 +416,7 @@ mod neon_octets;
 #[cfg(target_arch = "aarch64")]
 mod neon_quads;
 mod pairs;
+mod requantize;
 mod scalar;
 mod shared;
 #[cfg(target_arch = "x86_64")]

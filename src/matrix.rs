@@ -266,6 +266,12 @@ impl<'a, T> Output<'a, T> {
         unsafe { std::slice::from_raw_parts_mut(self.data.add(row * self.stride + cols.start), cols.len()) }
     }
 
+    /// The same view, of elements of one byte, as bytes.
+    pub(crate) fn bytes(&self) -> Output<'a, u8> {
+        const { assert!(size_of::<T>() == 1) }
+        Output { data: self.data.cast(), stride: self.stride, rows: self.rows, cols: self.cols, lifetime: PhantomData }
+    }
+
     /// Where the view's bytes lie.
     pub(crate) fn runs(&self) -> Runs {
         Runs {

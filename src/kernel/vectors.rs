@@ -4,6 +4,7 @@
 //! of it, once it knows which.
 
 use super::pairs::{self, PairsLoop};
+use super::requantize::{self, Columns, Last, Row, Rule};
 
 /// The vectors of a kernel. Whoever holds it knows that the processor has them, as whoever holds a kernel does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +63,23 @@ impl Vectors {
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2 | Kind::Avx512 => unsafe { pairs::run_avx2(elements) },
             _ => pairs::run(elements),
+        }
+    }
+
+    /// Scales sums, each by its column's factor, and makes bytes of them.
+    #[inline(always)]
+    pub(crate) fn requantize<'r, const W: usize>(
+        self,
+        rule: Rule,
+        columns: &Columns<W>,
+        last: Last,
+        rows: impl Iterator<Item = Row<'r, W>> + Clone,
+    ) {
+        match self.0 {
+            // SAFETY: as above; those with wider vectors have these, too.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 | Kind::Avx512 => unsafe { requantize::avx2::requantize(rule, columns, last, rows) },
+            _ => requantize::requantize(rule, columns, last, rows),
         }
     }
 

@@ -47,10 +47,6 @@ impl<'a> Scale<'a> {
         Self { multiplier, exponent, offset_after, rounding, is_left }
     }
 
-    pub(super) fn is_uniform(&self) -> bool {
-        matches!((self.multiplier, self.exponent), (Values::Uniform(_), Values::Uniform(_)))
-    }
-
     /// Whether nothing is shifted to the left, and no product saturates.
     pub(super) fn is_plain(&self) -> bool {
         !self.is_left && !self.multiplier.all().contains(&i32::MIN)
