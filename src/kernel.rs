@@ -70,13 +70,14 @@ pub(crate) struct Tile<'a> {
 pub(crate) const MAX_ROWS: usize = 8;
 pub(crate) const MAX_WIDTH: usize = 64;
 
-/// Best first. This is the only list of kernels.
+/// Best first. This is the only list of kernels. With `--cfg only_avx2` it lacks those that need more, which take most of the
+/// time to compile: for sanitizers, on processors that do not run them.
 static KERNELS: &[&Kernel] = &[
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
     &avx512vnni::KERNEL,
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
     &avxvnni::KERNEL,
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
     &avx512bw::KERNEL,
     #[cfg(target_arch = "x86_64")]
     &avx2::KERNEL,
@@ -387,19 +388,19 @@ mod avx2;
 mod avx2_few;
 #[cfg(target_arch = "x86_64")]
 mod avx2_narrow;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
 mod avx512bw;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
 mod avx512bw_few;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
 mod avx512bw_narrow;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
 mod avx512vnni;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
 mod avx512vnni_few;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
 mod avxvnni;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
 mod avxvnni_few;
 #[cfg(target_arch = "aarch64")]
 mod dotprod;
@@ -427,7 +428,7 @@ mod shuffle_quads;
 mod vector128;
 #[cfg(target_arch = "x86_64")]
 mod vector256;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
 mod vector512;
 mod vectors;
 

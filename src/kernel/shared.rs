@@ -21,7 +21,7 @@ impl Vectors {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2 => avx2::shared::<W>(),
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
             Kind::Avx512 => avx512::shared::<W>(),
             _ => common::shared::<W>(),
         }
@@ -32,7 +32,7 @@ impl Vectors {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2 => avx2::finish::<W>,
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
             Kind::Avx512 => avx512::finish::<W>,
             _ => common::finish::<W>,
         }
@@ -87,5 +87,5 @@ shared! { common, Common, features: [] }
 // Those that `Vectors` is made of.
 #[cfg(target_arch = "x86_64")]
 shared! { avx2, Avx2, features: ["avx2"] }
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
 shared! { avx512, Avx512, features: ["avx512f", "avx512bw", "avx512vl"] }

@@ -49,7 +49,7 @@ impl Vectors {
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2 => unsafe { avx2(elements) },
             // SAFETY: as above.
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
             Kind::Avx512 => unsafe { avx512(elements) },
             _ => elements.run(),
         }
@@ -100,7 +100,7 @@ fn avx2<L: Loop>(elements: L) -> L::Result {
     elements.run()
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 fn avx512<L: Loop>(elements: L) -> L::Result {
     elements.run()
