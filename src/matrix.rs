@@ -246,24 +246,17 @@ impl<'a, T> Output<'a, T> {
     /// The elements `cols` of each of `rows`.
     ///
     /// # Safety
-    /// No other part of the same elements is alive.
+    /// No other part of the same elements is alive, nor are two of what this gives, or clones of it, of the same row.
     #[inline(always)]
-    pub(crate) unsafe fn block(&self, rows: Range<usize>, cols: Range<usize>) -> impl Iterator<Item = &mut [T]> {
-        assert!(rows.end <= self.rows);
-        // SAFETY: this function's own promise.
-        rows.map(move |row| unsafe { self.row(row, cols.clone()) })
-    }
-
-    /// The elements `cols` of one row.
-    ///
-    /// # Safety
-    /// As for [`Output::block`].
-    #[inline(always)]
-    #[expect(clippy::mut_from_ref, reason = "by this function's promise nobody else has them")]
-    pub(crate) unsafe fn row(&self, row: usize, cols: Range<usize>) -> &mut [T] {
-        assert!(row < self.rows && cols.start <= cols.end && cols.end <= self.cols);
-        // SAFETY: within a row, which is writable by the promise made to `from_raw`; disjoint by this function's.
-        unsafe { std::slice::from_raw_parts_mut(self.data.add(row * self.stride + cols.start), cols.len()) }
+    pub(crate) unsafe fn block(
+        &self,
+        rows: Range<usize>,
+        cols: Range<usize>,
+    ) -> impl Iterator<Item = &mut [T]> + Clone {
+        assert!(rows.end <= self.rows && cols.start <= cols.end && cols.end <= self.cols);
+        let (data, stride, first, len) = (self.data, self.stride, cols.start, cols.len());
+        // SAFETY: within rows, which are writable by the promise made to `from_raw`; disjoint by this function's.
+        rows.map(move |row| unsafe { std::slice::from_raw_parts_mut(data.add(row * stride + first), len) })
     }
 
     /// The same view, of elements of one byte, as bytes.

@@ -145,8 +145,7 @@ fn add_offsets<const W: usize>(region: &Region, acc: &mut [[i32; W]]) {
             return;
         }
         let of_cols = region.of_cols::<W>(offsets);
-        for (i, acc) in acc.iter_mut().enumerate() {
-            let of_row = region.of_row(i, offsets);
+        for (acc, of_row) in acc.iter_mut().zip(region.of_rows(0, offsets)) {
             acc.iter_mut().zip(&of_cols).for_each(|(x, of_col)| *x = x.wrapping_add(*of_col).wrapping_add(of_row));
         }
         return;
@@ -175,21 +174,20 @@ pub(crate) type WriteSumsFn = unsafe fn(out: &Output<i32>, region: &Region, offs
 #[inline(always)]
 pub(crate) unsafe fn write_sums<const W: usize>(out: &Output<i32>, region: &Region, offsets: (i32, i32), acc: &[i32]) {
     let of_cols = region.of_cols::<W>(offsets);
-    for (i, row) in region.rows.clone().enumerate() {
-        let of_row = region.of_row(i, offsets);
-        let mut sums = acc.as_chunks::<W>().0[i];
-        sums.iter_mut().zip(&of_cols).for_each(|(x, of_col)| *x = x.wrapping_add(*of_col).wrapping_add(of_row));
-        // SAFETY: this function's own promise.
-        let to = unsafe { out.row(row, region.cols.clone()) };
-        if let Some(whole) = to.first_chunk_mut() {
-            *whole = sums;
+    // SAFETY: this function's own promise.
+    let rows = unsafe { out.block(region.rows.clone(), region.cols.clone()) };
+    for ((to, acc), of_row) in rows.zip(acc.as_chunks::<W>().0).zip(region.of_rows(0, offsets)) {
+        if let Some(whole) = to.first_chunk_mut::<W>() {
+            // Straight from memory to memory: an array in between would go through the stack.
+            for j in 0..W {
+                whole[j] = acc[j].wrapping_add(of_cols[j]).wrapping_add(of_row);
+            }
             continue;
         }
-        let whole = to.len() / 8 * 8;
-        for (to, sums) in to.as_chunks_mut::<8>().0.iter_mut().zip(sums.as_chunks().0) {
-            *to = *sums;
+        for ((to, acc), of_cols) in to.chunks_mut(8).zip(acc.chunks(8)).zip(of_cols.chunks(8)) {
+            let sums = acc.iter().zip(of_cols).map(|(x, of_col)| x.wrapping_add(*of_col).wrapping_add(of_row));
+            to.iter_mut().zip(sums).for_each(|(to, sum)| *to = sum);
         }
-        to[whole..].iter_mut().zip(&sums[whole..]).for_each(|(to, sum)| *to = *sum);
     }
 }
 

@@ -252,8 +252,9 @@ impl Stripe<'_> {
         let tiles = self.rows.len().div_ceil(kernel.rows);
         let (short, longer) = (self.rows.len() / tiles, self.rows.len() % tiles);
         let mut lines: [&[u8]; MAX_ROWS] = [&[]; MAX_ROWS];
-        // The rows that are multiplied, but not finished.
+        // The rows, and how many tiles, that are multiplied, but not finished.
         let mut open = self.rows.start..self.rows.start;
+        let mut unfinished = 0;
         for i in 0..tiles {
             let rows = open.end..open.end + short + usize::from(i < longer);
             open.end = rows.end;
@@ -283,7 +284,9 @@ impl Stripe<'_> {
                 let segment = Segment { depth, rows: &edge, cols, count, by_rows: side == LHS };
                 kernel.add_segment(&segment, &room[..rows.len() * kernel.width], acc);
             }
-            if slice + 1 == slices && (i + 1 == tiles || (i + 1) % together == 0) {
+            unfinished += 1;
+            if slice + 1 == slices && (i + 1 == tiles || unfinished == together) {
+                unfinished = 0;
                 self.finish(open.clone(), &mut acc[place(&open)], room);
                 open.start = open.end;
             }

@@ -358,9 +358,9 @@ impl<'s> Lines<'s> {
         match self {
             Lines::InPlace { .. } => to.iter_mut().enumerate().for_each(|(i, to)| *to = self.get(line + i)),
             Lines::Packed { bytes, first, pitch, stretch } => {
-                // Without depth a line of segments takes no bytes.
-                let lines = bytes[(line - first) * pitch..].chunks_exact((*pitch).max(1));
-                to.iter_mut().zip(lines).for_each(|(to, line)| *to = &line[stretch.clone()]);
+                // Not by `chunks_exact`, which divides.
+                let start = (line - first) * pitch + stretch.start;
+                to.iter_mut().enumerate().for_each(|(i, to)| *to = &bytes[start + i * pitch..][..stretch.len()]);
             }
         }
     }

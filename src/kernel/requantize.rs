@@ -32,7 +32,7 @@ pub(crate) struct Last {
 }
 
 /// A row of sums, what is added to each, and where their bytes go: as many as the row is to have, W at most.
-pub(crate) type Row<'r, const W: usize> = (&'r [i32; W], i32, &'r mut [u8]);
+pub(crate) type Row<'r, const W: usize> = ((&'r [i32; W], i32), &'r mut [u8]);
 
 /// With what the function around it is compiled for.
 #[inline(always)]
@@ -65,7 +65,7 @@ fn each<'r, const W: usize>(
     rows: impl Iterator<Item = Row<'r, W>>,
     scaled: impl Fn(i32, i32, i32) -> i32,
 ) {
-    for (sums, of_row, to) in rows {
+    for ((sums, of_row), to) in rows {
         let mut bytes = [0; W];
         for j in 0..W {
             let sum = sums[j].wrapping_add(columns.added[j]).wrapping_add(of_row);
@@ -278,7 +278,7 @@ pub(super) mod avx2 {
         let byte = |x: i32| _mm_set1_epi8((x + flip) as i8);
         let (least, greatest, flip) = (byte(last.least), byte(last.greatest), all(flip << 16 | flip));
         let sign = _mm_packus_epi16(_mm256_castsi256_si128(flip), _mm256_castsi256_si128(flip));
-        for (sums, of_row, to) in rows {
+        for ((sums, of_row), to) in rows {
             let of_row = all(of_row);
             let number = |half: usize| {
                 let sum = _mm256_add_epi32(_mm256_add_epi32(at_8(sums, at[half]), added[half]), of_row);

@@ -79,11 +79,10 @@ impl<'a> Layer<'a> {
         let step = if self.changes { 1 } else { acc.len().max(1) };
         for first in (0..acc.len()).step_by(step) {
             self.fill(region, first, &of_cols, &mut columns);
-            let rows = (first..first + step).map(|i| {
-                // SAFETY: this function's own promise.
-                let to = unsafe { out.row(region.rows.start + i, region.cols.clone()) };
-                (&acc[i], region.of_row(i, offsets), to)
-            });
+            let rows = region.rows.start + first..region.rows.start + first + step;
+            // SAFETY: this function's own promise; each row of it is made bytes before the next.
+            let to = unsafe { out.block(rows, region.cols.clone()) };
+            let rows = acc[first..first + step].iter().zip(region.of_rows(first, offsets)).zip(to);
             vectors.requantize(self.rule(), &columns, last, rows);
         }
     }

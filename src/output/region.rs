@@ -42,10 +42,11 @@ impl Region<'_> {
         sum.wrapping_add(a.wrapping_mul(self.depth as i32))
     }
 
-    /// What uniform offsets add to the sums of row `i`.
+    /// What uniform offsets add to the sums of each row, from the region's row `first` on.
     #[inline(always)]
-    pub(super) fn of_row(&self, i: usize, (a, b): (i32, i32)) -> i32 {
-        self.row_sum(i, a).wrapping_mul(b)
+    pub(super) fn of_rows(&self, first: usize, (a, b): (i32, i32)) -> impl Iterator<Item = i32> + Clone {
+        let (sums, of_depth) = (self.row_sums, a.wrapping_mul(self.depth as i32));
+        (first..).map(move |i| sums.get(i).copied().unwrap_or(0).wrapping_add(of_depth).wrapping_mul(b))
     }
 
     /// What they add to those of each column.
