@@ -46,6 +46,7 @@ fn parameters(mode: u32) -> AddParameters {
         shifts: [0; 3],
         least: 0,
         greatest: 0,
+        form: 0,
     };
     // SAFETY: both are what they say.
     ok(unsafe { qgemm_add_prepare(&options, &mut parameters) });

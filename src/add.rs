@@ -4,15 +4,23 @@
 //! third tensor is computed in integers, or in f32, in the way of one of several engines. They differ in ties, and in what
 //! they take for one.
 
-mod arithmetic;
+mod codes;
+mod linear;
+mod ratios;
+mod shifted;
+mod tflite;
 
 use crate::code::Code;
 use crate::context::Context;
 use crate::error::Error;
 use crate::grid::{Grid, Tensors, zip};
+use crate::kernel::Vectors;
 use crate::output::Element;
 use crate::quantize::Multiplier;
-use arithmetic::{Ratios, Shifted, Tflite, TiesAway, TiesUp};
+use linear::{linear, proven};
+use ratios::{Ratios, may_be_great};
+use shifted::Shifted;
+use tflite::Tflite;
 
 /// Whose way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +70,8 @@ pub(crate) struct Add {
     pub shifts: [i32; 3],
     pub least: i32,
     pub greatest: i32,
+    /// The shorter formula that gives the same as TFLite's; 0 if none is known.
+    pub form: u32,
 }
 
 const SCALES: [&str; 3] = ["a_scale", "b_scale", "c_scale"];
@@ -80,7 +90,7 @@ impl Sum {
         };
         let Self { way, element, least, greatest, .. } = *self;
         let zero_points = self.tensors.map(|tensor| tensor.zero_point);
-        Ok(Add { way, element, zero_points, multipliers, shifts, least, greatest })
+        Ok(Add { way, element, zero_points, multipliers, shifts, least, greatest, form: 0 })
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -190,13 +200,36 @@ impl Sum {
 impl Add {
     /// Adds tensors of this sum's type.
     pub(crate) fn run<T: Code>(&self, context: &Context, grid: &Grid, tensors: &Tensors<T, T, T>) {
+        if let Some(weighted) = linear(self, self.form) {
+            return linear::run(context, &weighted, grid, tensors);
+        }
         let left = 31 - Sum::left_shift(T::ELEMENT);
         match self.way {
-            Way::Tflite => zip(context, &Tflite::<_, TiesAway>::new(self, left), grid, tensors),
-            Way::TfliteSingle => zip(context, &Tflite::<_, TiesUp>::new(self, left), grid, tensors),
-            Way::Xnnpack => zip(context, &Shifted::<_, TiesUp>::new(self), grid, tensors),
-            Way::Qnnpack => zip(context, &Shifted::<_, TiesAway>::new(self), grid, tensors),
-            Way::F32 => zip(context, &Ratios::new(self), grid, tensors),
+            Way::Tflite => zip(context, &Tflite::<_, true>::new(self, left), grid, tensors),
+            Way::TfliteSingle => zip(context, &Tflite::<_, false>::new(self, left), grid, tensors),
+            Way::Xnnpack => zip(context, &Shifted::<_, false>::new(self), grid, tensors),
+            Way::Qnnpack => zip(context, &Shifted::<_, true>::new(self), grid, tensors),
+            Way::F32 if may_be_great::<T>(self) => zip(context, &Ratios::<_, true>::new(self), grid, tensors),
+            Way::F32 => zip(context, &Ratios::<_, false>::new(self), grid, tensors),
+        }
+    }
+
+    /// As this, by a shorter formula if one gives the same for all pairs of bytes, which are tried.
+    pub(crate) fn shortened(self, vectors: Vectors) -> Self {
+        let form = match self.element {
+            Element::U8 => self.form_of::<u8>(vectors),
+            Element::I8 => self.form_of::<i8>(vectors),
+            _ => 0,
+        };
+        Self { form, ..self }
+    }
+
+    fn form_of<T: Code>(&self, vectors: Vectors) -> u32 {
+        let left = 31 - Sum::left_shift(T::ELEMENT);
+        match self.way {
+            Way::Tflite => proven(vectors, self, &Tflite::<T, true>::new(self, left)),
+            Way::TfliteSingle => proven(vectors, self, &Tflite::<T, false>::new(self, left)),
+            _ => 0,
         }
     }
 }

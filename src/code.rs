@@ -3,7 +3,7 @@
 use crate::output::Element;
 
 /// An integer of 8 or 16 bits.
-pub(crate) trait Code: Copy + Send + Sync + 'static {
+pub(crate) trait Code: Copy + Ord + Send + Sync + 'static {
     const ELEMENT: Element;
     const LEAST: i32;
     const GREATEST: i32;

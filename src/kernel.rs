@@ -16,9 +16,11 @@ use once_cell::sync::Lazy;
 pub(crate) use few_lines::{FewLines, Product as FewProduct};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use few_lines::{SLICE, even};
+pub(crate) use lanes::{Factor, multiply_high};
 pub(crate) use pairs::PairsLoop;
 pub(crate) use requantize::{Columns, Last, Rule};
 pub(crate) use vectors::{Loop, Vectors};
+pub(crate) use weighted::{BLOCK, LOW, Weighted, WeightedLoop};
 
 /// Everything the rest of the library knows of an instruction set.
 pub struct Kernel {
@@ -406,6 +408,7 @@ mod avxvnni_few;
 mod dotprod;
 #[cfg(target_arch = "aarch64")]
 mod i8mm;
+mod lanes;
 #[cfg(target_arch = "x86_64")]
 mod lookup;
 #[cfg(target_arch = "aarch64")]
@@ -431,6 +434,7 @@ mod vector256;
 #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
 mod vector512;
 mod vectors;
+mod weighted;
 
 #[cfg(test)]
 pub(crate) mod tests;

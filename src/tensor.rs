@@ -112,6 +112,14 @@ impl<'a> Each<'a> {
         }
     }
 
+    /// As [`Each::spread`], to where the same was spread for other elements.
+    #[inline(always)]
+    fn spread_again(&self, channels: &Channels, i: usize, to: &mut [i32]) {
+        if !matches!(self, Self::All(_)) {
+            self.spread(channels, i, to);
+        }
+    }
+
     /// Gives each element from index `i` on the word of its channel. Copies and fills need no vectors of the kernel's, so it
     /// is compiled once.
     #[inline(never)]
@@ -192,16 +200,30 @@ fn each_block<F: Formula>(
 ) {
     let mut words = [0; BLOCK];
     let mut i = range.start;
-    while i < range.end {
-        let words = &mut words[..BLOCK.min(range.end - i)];
-        from.read(i, words);
-        for x in words.iter_mut() {
-            *x = formula.of(*x, parameters);
-        }
-        // SAFETY: the ranges of different threads are apart.
-        unsafe { to.write(i, words) };
-        i += words.len();
+    // A loop by itself: it is half as long where the compiler knows how many elements there are.
+    while range.end - i >= BLOCK {
+        block(formula, parameters, from, to, i, &mut words);
+        i += BLOCK;
     }
+    block(formula, parameters, from, to, i, &mut words[..range.end - i]);
+}
+
+/// The elements from index `i` on, as many as there are words.
+#[inline(always)]
+fn block<F: Formula>(
+    formula: F,
+    parameters: [i32; PARAMETERS],
+    from: &impl Read,
+    to: &impl Write,
+    i: usize,
+    words: &mut [i32],
+) {
+    from.read(i, words);
+    for x in words.iter_mut() {
+        *x = formula.of(*x, parameters);
+    }
+    // SAFETY: the ranges of different threads are apart.
+    unsafe { to.write(i, words) };
 }
 
 #[inline(always)]
@@ -215,25 +237,42 @@ fn each_block_by_channel<F: Formula>(
 ) {
     let mut words = [0; BLOCK];
     let mut spread = [[0; BLOCK]; PARAMETERS];
+    for (spread, parameter) in spread.iter_mut().zip(parameters) {
+        parameter.spread(channels, range.start, spread);
+    }
     // Blocks of whole periods all have the same parameters.
     let period = channels.period();
     let len = if period <= BLOCK { BLOCK / period * period } else { BLOCK };
     let mut i = range.start;
     while i < range.end {
-        let len = len.min(range.end - i);
-        if i == range.start || period > BLOCK {
+        if period > BLOCK {
             for (spread, parameter) in spread.iter_mut().zip(parameters) {
-                parameter.spread(channels, i, &mut spread[..len]);
+                parameter.spread_again(channels, i, spread);
             }
         }
-        let words = &mut words[..len];
-        from.read(i, words);
-        let [a, b, c, d] = &spread;
-        for (x, (((a, b), c), d)) in words.iter_mut().zip(a.iter().zip(b).zip(c).zip(d)) {
-            *x = formula.of(*x, [*a, *b, *c, *d]);
+        let len = len.min(range.end - i);
+        match len {
+            BLOCK => block_by_channel(formula, &spread, from, to, i, &mut words),
+            _ => block_by_channel(formula, &spread, from, to, i, &mut words[..len]),
         }
-        // SAFETY: the ranges of different threads are apart.
-        unsafe { to.write(i, words) };
         i += len;
     }
+}
+
+/// As [`block`], with parameters for each.
+#[inline(always)]
+fn block_by_channel<F: Formula>(
+    formula: F,
+    [a, b, c, d]: &[[i32; BLOCK]; PARAMETERS],
+    from: &impl Read,
+    to: &impl Write,
+    i: usize,
+    words: &mut [i32],
+) {
+    from.read(i, words);
+    for (x, (((a, b), c), d)) in words.iter_mut().zip(a.iter().zip(b).zip(c).zip(d)) {
+        *x = formula.of(*x, [*a, *b, *c, *d]);
+    }
+    // SAFETY: the ranges of different threads are apart.
+    unsafe { to.write(i, words) };
 }

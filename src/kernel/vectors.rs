@@ -5,6 +5,7 @@
 
 use super::pairs::{self, PairsLoop};
 use super::requantize::{self, Columns, Last, Row, Rule};
+use super::weighted::{self, WeightedLoop};
 
 /// The vectors of a kernel. Whoever holds it knows that the processor has them, as whoever holds a kernel does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +64,17 @@ impl Vectors {
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2 | Kind::Avx512 => unsafe { pairs::run_avx2(elements) },
             _ => pairs::run(elements),
+        }
+    }
+
+    /// Runs a loop over weighted sums with these vectors.
+    #[inline]
+    pub(crate) fn run_weighted<L: WeightedLoop>(self, elements: L) {
+        match self.0 {
+            // SAFETY: as above; those with wider vectors have these, too.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 | Kind::Avx512 => unsafe { weighted::run_avx2(elements) },
+            _ => weighted::run(elements),
         }
     }
 
