@@ -64,7 +64,7 @@ programs=$directory/capi/cmake/capi-tests/programs
 
 # The unit tests do without the packages that only other tests need, and without what makes a compiler slow.
 unit_tests=$(RUSTFLAGS="--cfg sanitized ${standard_library[*]}" CARGO_PROFILE_RELEASE_LTO=off \
-  CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_DEBUG=0 CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS=true \
+  CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_DEBUG=0 CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS=true \
   /usr/bin/cargo test --locked --lib --release --no-run --message-format=json --target "$target" \
   --target-dir "$directory/unit" 2>"$directory/unit.log" |
   sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | tail -n 1) || { cat "$directory/unit.log"; exit 1; }

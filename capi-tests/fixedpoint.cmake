@@ -30,6 +30,9 @@ function(add_fixedpoint_program name variant)
     add_executable(${name} fixedpoint_diff.cc)
     set_target_properties(${name} PROPERTIES CXX_STANDARD 11 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF)
     target_compile_options(${name} PRIVATE -O1 ${flags_${variant}})
+    if(CMAKE_CROSSCOMPILING)
+        target_compile_definitions(${name} PRIVATE FEW_INPUTS)
+    endif()
 endfunction()
 
 string(CONCAT same

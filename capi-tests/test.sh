@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Runs all tests: formatting, lints, the Rust tests, and through them the C and C++ programs, on every kernel that this
-# processor runs; those it does not run, and those for Arm, are run on emulated ones. The Rust tests run once more under
-# sanitizers, and a fuzzer calls the C interface. Says how long each step takes.
+# Runs all tests: formatting, lints, the Rust tests, and the C and C++ programs, on every kernel that this processor runs;
+# those it does not run, and those for Arm, are run on emulated ones. The Rust tests run once more under sanitizers, and a
+# fuzzer calls the C interface.
+#
+# Two steps at a time, and all of them, whatever fails. What a step printed is shown when it ends, and how long it took.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=capi-tests/install.sh
@@ -12,13 +14,8 @@ need valgrind || echo "instructions: NOT TESTED: valgrind cannot be installed"
 need rustc-web cargo-web rust-web-src gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static \
   cpio xorriso xz-utils || true
 
-# `step NAME COMMAND...`
-step() {
-  local start=$SECONDS
-  echo "test.sh: $1"
-  "${@:2}"
-  echo "test.sh: $1: took $((SECONDS - start)) s"
-}
+# Nothing is compiled twice, so no copies for the next time; and no more debug information than backtraces show.
+export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=line-tables-only
 
 lint() {
   cargo fmt --check
@@ -30,28 +27,70 @@ lint() {
     -- -D warnings
 }
 
+# The C and C++ programs, with the library that ships, and then some of them on an emulated processor: not before, for they
+# lie in one directory. The Rust library beside them is there for its allocations to be counted: it is optimized as much as
+# makes up for the time that takes.
+programs() {
+  CARGO_PROFILE_DEV_OPT_LEVEL=1 CARGO_PROFILE_DEV_OVERFLOW_CHECKS=false cargo test --locked --test header --test allocations --test capi
+  bash capi-tests/emulated.sh
+}
+
 # The thread pool, in the orders of events that loom finds with three preemptions. Loom itself is what takes time: all else
 # is compiled without optimizations, which would take longer.
 model_check() {
   CARGO_PROFILE_DEV_OPT_LEVEL=0 RUSTFLAGS="--cfg loom" cargo test --locked --lib --target-dir target/loom pool
 }
 
-emulate() {
-  step "emulated x86" bash capi-tests/emulated.sh
-  step "emulated Arm" bash capi-tests/arm.sh
+running=() failed=()
+
+# `start NAME COMMAND...`, in a group of processes of its own.
+start() {
+  local log=target/steps/$1.log began=$SECONDS
+  set -m
+  (
+    trap 'show_times "$?" "$log" "$began"' EXIT
+    "${@:2}"
+  ) >"$log" 2>&1 </dev/null &
+  set +m
+  running[$!]=$1
 }
 
-step "formatting and lints" lint
-# An emulator keeps one processor busy, and so does a compiler at the end of a crate: two of them at a time.
-emulate >target/emulated.log 2>&1 &
-emulation=$!
-trap 'kill "$emulation" 2>/dev/null || true' EXIT
-step "loom" model_check
-step "sanitizers" bash capi-tests/sanitized.sh
-step "fuzzing" bash capi-tests/fuzz.sh 30
-step "all tests of this machine" cargo test --locked
-status=0
-wait "$emulation" || status=$?
-trap - EXIT
-cat target/emulated.log
-[ $status -eq 0 ]
+# `show_times STATUS LOG BEGAN`: those of the step that ends.
+show_times() {
+  times >"$2.times"
+  echo "took $((SECONDS - $3)) s; of processors, in programs and in the system: $(tail -n 1 "$2.times")"
+  exit "$1"
+}
+
+# Waits until a step ends.
+await() {
+  local process status=0
+  wait -n -p process "${!running[@]}" || status=$?
+  local name=${running[process]}
+  unset "running[process]"
+  [ "$status" -eq 0 ] || failed+=("$name")
+  sed "s/^/$name: /" "target/steps/$name.log"
+}
+
+stop() {
+  local process
+  for process in "${!running[@]}"; do kill -- "-$process" 2>/dev/null || true; done
+}
+trap stop EXIT
+
+# A compiler at the end of a crate keeps one processor busy, and so does an emulator: two steps at a time. What takes longest
+# comes first.
+mkdir -p target/steps
+for step in lint arm:"bash capi-tests/arm.sh" programs data_races:"bash capi-tests/sanitized.sh thread" \
+  memory:"bash capi-tests/sanitized.sh address" unit_tests:"cargo test --locked --lib" \
+  fuzzing:"bash capi-tests/fuzz.sh 30" model_check; do
+  [ ${#running[@]} -lt 2 ] || await
+  read -ra command <<<"${step#*:}"
+  start "${step%%:*}" "${command[@]}"
+done
+while [ ${#running[@]} -gt 0 ]; do await; done
+echo "test.sh: took $SECONDS s"
+if [ ${#failed[@]} -gt 0 ]; then
+  echo "test.sh: FAILED: ${failed[*]}"
+  exit 1
+fi

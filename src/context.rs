@@ -55,6 +55,11 @@ impl Context {
     /// Calls `work` on pieces of so many elements that make up all of them, on as many threads as pays: moving an element
     /// takes so many bytes.
     pub(crate) fn in_pieces(&self, elements: usize, bytes: usize, work: impl Fn(Range<usize>) + Sync) {
+        self.share(elements, bytes, &work);
+    }
+
+    /// As [`Context::in_pieces`]: compiled once, so that neither is the work more than once.
+    fn share(&self, elements: usize, bytes: usize, work: &(dyn Fn(Range<usize>) + Sync)) {
         let all = elements.saturating_mul(bytes);
         let is_shared = all >= WORTH_WAKING || all >= WORTH_SHARING && self.threads.are_worth_it();
         let pieces = if is_shared && self.threads() > 1 { self.threads() * PIECES } else { 1 };

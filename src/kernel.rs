@@ -72,13 +72,14 @@ pub(crate) struct Tile<'a> {
 pub(crate) const MAX_ROWS: usize = 8;
 pub(crate) const MAX_WIDTH: usize = 64;
 
-/// Best first. This is the only list of kernels.
+/// Best first. This is the only list of kernels. With `--cfg only_avx2` it lacks those that need more, which take most of the
+/// time to compile: for sanitizers, on processors that do not run them.
 static KERNELS: &[&Kernel] = &[
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
     &avx512vnni::KERNEL,
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
     &avxvnni::KERNEL,
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
     &avx512bw::KERNEL,
     #[cfg(target_arch = "x86_64")]
     &avx2::KERNEL,
@@ -172,8 +173,8 @@ macro_rules! cpu_has {
     };
 }
 
-/// Declares a module's `KERNEL`: the tile function given, and the shared packing and finishing code compiled once more
-/// for the same features, so that detection and compilation cannot name different lists.
+/// Declares a module's `KERNEL`: the tile function given, the packing code compiled once more for the same features, so that
+/// detection and compilation cannot name different lists, and what is shared by kernels with the same vectors.
 macro_rules! kernel {
     (
         name: $name:literal, features: [$($feature:tt),*],
@@ -195,12 +196,9 @@ macro_rules! kernel {
         pub(crate) static KERNEL: $crate::kernel::Kernel = {
             use $crate::kernel::{self, FewLines, FewProduct, Kernel, Tile};
             use $crate::conv::Patches;
-            use $crate::matrix::{Encoding, Operand, Output};
-            use $crate::output::{self, Finish, Region};
+            use $crate::matrix::{Encoding, Operand};
             use $crate::pack::{self, Groups};
-            use $crate::planes::{self, Planes};
             use $crate::reading::Reading;
-            use $crate::segment::{self, Segment};
 
             const GROUPS: Groups = Groups::$groups;
             const WIDENED: bool = GROUPS.lhs_size() == 2;
@@ -252,10 +250,6 @@ macro_rules! kernel {
             fn sum_line(line: &[u8], encoding: Encoding) -> i32 {
                 pack::sum_line::<WIDENED>(line, encoding, |whole: &[_], last: &_, added| $($shuffle)::+::sum_bytes(whole, last, added))
             }
-            $(#[target_feature(enable = $feature)])*
-            fn expand(planes: &Planes, from: &[u8], to: &mut [u8]) {
-                planes::expand(planes, from, to)
-            }
             // Not an `unsafe` call: the compiler checks that the list covers the tile's features.
             $(#[target_feature(enable = $feature)])*
             fn multiply(tile: &Tile, acc: &mut [i32]) {
@@ -265,21 +259,9 @@ macro_rules! kernel {
             fn multiply_few(product: &FewProduct, lines: std::ops::Range<usize>, sums: &mut [i32]) {
                 $($few_lines)::+::multiply(product, lines, sums)
             }
-            $(#[target_feature(enable = $feature)])*
-            fn add_segment(segment: &Segment, acc: &[i32], floats: &mut [i32]) {
-                segment::add::<$width>(segment, acc, floats)
-            }
-            $(#[target_feature(enable = $feature)])*
-            unsafe fn finish(finish: &Finish, region: &Region, acc: &mut [i32], room: &mut [i32]) {
-                // SAFETY: this function's own promise.
-                unsafe { output::finish::<$width>(finish, region, acc, room, const { kernel::Vectors::of(&[$($feature),*]) }) }
-            }
-            $(#[target_feature(enable = $feature)])*
-            unsafe fn write_sums(out: &Output<i32>, region: &Region, offsets: (i32, i32), acc: &[i32]) {
-                // SAFETY: this function's own promise.
-                unsafe { output::write_sums::<$width>(out, region, offsets, acc) }
-            }
             const { assert!($rows <= kernel::MAX_ROWS && $width <= kernel::MAX_WIDTH) }
+            let vectors = kernel::Vectors::of(&[$($feature),*]);
+            let shared = vectors.shared::<$width>();
             Kernel {
                 name: $name,
                 c_name: kernel::c_name(concat!($name, "\0")),
@@ -298,17 +280,17 @@ macro_rules! kernel {
                     pack_rhs::<{ pack::LONG_RUNS }>,
                 ],
                 sum_line,
-                expand,
+                expand: shared.expand,
                 tile: multiply,
                 few_lines: FewLines {
                     multiply: multiply_few,
                     depths: $($few_lines)::+::DEPTHS,
                     lines: $($few_lines)::+::LINES,
                 },
-                add_segment,
-                finish,
-                write_sums,
-                vectors: kernel::Vectors::of(&[$($feature),*]),
+                add_segment: shared.add_segment,
+                finish: shared.finish,
+                write_sums: shared.write_sums,
+                vectors,
                 narrow: [$($narrow)?].as_slice().first().copied(),
                 is_supported: || true $(&& cpu_has!($feature))*,
             }
@@ -408,19 +390,19 @@ mod avx2;
 mod avx2_few;
 #[cfg(target_arch = "x86_64")]
 mod avx2_narrow;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
 mod avx512bw;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
 mod avx512bw_few;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
 mod avx512bw_narrow;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
 mod avx512vnni;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
 mod avx512vnni_few;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
 mod avxvnni;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
 mod avxvnni_few;
 #[cfg(target_arch = "aarch64")]
 mod dotprod;
@@ -440,6 +422,7 @@ mod neon_quads;
 mod pairs;
 mod requantize;
 mod scalar;
+mod shared;
 #[cfg(target_arch = "x86_64")]
 mod shuffle_pairs;
 #[cfg(target_arch = "x86_64")]
@@ -448,7 +431,7 @@ mod shuffle_quads;
 mod vector128;
 #[cfg(target_arch = "x86_64")]
 mod vector256;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
 mod vector512;
 mod vectors;
 mod weighted;

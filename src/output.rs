@@ -3,7 +3,7 @@
 //! A pipeline starts with sums, 32-bit integers. A stage takes and gives integers or floats; floats lie in the
 //! accumulators by their bits. A tile passes through the stages one after the other, each a plain loop over its rows.
 
-use crate::kernel::Vectors;
+use crate::kernel::{Loop, Vectors};
 use crate::matrix::Output;
 
 mod activation;
@@ -111,14 +111,30 @@ pub(crate) unsafe fn finish<const W: usize>(
         // SAFETY: this function's own promise.
         return unsafe { each(out, region, acc, |x| of(x).clamp(0, 255) as u8) };
     }
-    let (p, q) = room.as_chunks_mut::<W>().0.split_at_mut(rows);
-    let mut tile = Tile { region, acc, room: [p, q], vectors };
-    // No large closures here or in what is called: they would be compiled once, without the kernel's instructions.
-    for stage in finish.stages {
-        stage.apply(&mut tile);
-    }
+    let (p, q) = room[..2 * rows * W].split_at_mut(rows * W);
+    let tile = Tile { region, width: W, acc: acc.as_flattened_mut(), room: [p, q], vectors };
+    vectors.run(Passing { stages: finish.stages, tile });
     // SAFETY: this function's own promise.
-    unsafe { finish.store.write(region, tile.acc) }
+    unsafe { finish.store.write(region, acc) }
+}
+
+/// A tile and the stages it passes through. They take much of the compiler's time, so they are no part of functions that are
+/// compiled for each width.
+struct Passing<'a> {
+    stages: &'a [Stage<'a>],
+    tile: Tile<'a>,
+}
+
+impl Loop for Passing<'_> {
+    type Result = ();
+
+    #[inline(always)]
+    fn run(mut self) {
+        // No large closures here or in what is called: they would be compiled once, without the kernel's instructions.
+        for stage in self.stages {
+            stage.apply(&mut self.tile);
+        }
+    }
 }
 
 /// Turns Σ l·r into Σ (l + a)(r + b) = Σ l·r + b·(Σ l + depth·a) + a·Σ r.

@@ -10,9 +10,8 @@ use super::{Axis, Filter, Plan};
 use crate::blocks::Cut;
 use crate::buffer::Carver;
 use crate::context::Context;
-use crate::kernel::{Loop, Vectors};
 use crate::matrix::{Offset, Operand};
-use crate::output::{self, Finish, LineOffsets, Region};
+use crate::output::{Finish, LineOffsets, Region};
 use crate::source::Factor;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -198,25 +197,9 @@ impl Worker<'_> {
             rescale: None,
             cols,
         };
-        vectors.run(Finishing { finish, region, acc: acc.as_flattened_mut(), room: finishing, vectors });
-    }
-}
-
-/// A tile's way to the result: always of a whole panel's width, for half of it takes longer.
-struct Finishing<'a> {
-    finish: &'a Finish<'a>,
-    region: Region<'a>,
-    acc: &'a mut [i32],
-    room: &'a mut [i32],
-    vectors: Vectors,
-}
-
-impl Loop for Finishing<'_> {
-    type Result = ();
-
-    #[inline(always)]
-    fn run(self) {
+        // Always of a whole panel's width, for half of it takes longer.
+        let turn = vectors.finish::<LANES>();
         // SAFETY: tiles do not overlap, and each panel of one is finished once, by whoever claimed its piece.
-        unsafe { output::finish::<LANES>(self.finish, &self.region, self.acc, self.room, self.vectors) }
+        unsafe { turn(finish, &region, acc.as_flattened_mut(), finishing) };
     }
 }

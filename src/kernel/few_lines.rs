@@ -98,7 +98,7 @@ impl<'a> Product<'a> {
 }
 
 /// Sums that lie by fours, the first of each 16 columns, then the second and so on, as the columns do.
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
 #[inline(always)]
 pub(super) fn sixteens<const N: usize>(sums: &mut [i32; N]) {
     let from = *sums;

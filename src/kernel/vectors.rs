@@ -9,11 +9,11 @@ use super::weighted::{self, WeightedLoop};
 
 /// The vectors of a kernel. Whoever holds it knows that the processor has them, as whoever holds a kernel does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Vectors(Kind);
+pub(crate) struct Vectors(pub(super) Kind);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(dead_code, reason = "each architecture has some of them")]
-enum Kind {
+pub(super) enum Kind {
     /// What every processor of the architecture has.
     Common,
     Avx2,
@@ -50,7 +50,7 @@ impl Vectors {
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2 => unsafe { avx2(elements) },
             // SAFETY: as above.
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
             Kind::Avx512 => unsafe { avx512(elements) },
             _ => elements.run(),
         }
@@ -112,7 +112,7 @@ fn avx2<L: Loop>(elements: L) -> L::Result {
     elements.run()
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 fn avx512<L: Loop>(elements: L) -> L::Result {
     elements.run()

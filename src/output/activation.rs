@@ -67,8 +67,8 @@ pub enum Activation {
 
 impl Activation {
     #[inline(always)]
-    pub(super) fn apply<const W: usize>(self, tile: &mut Tile<W>) {
-        tile.vectors.run(Floats { activation: self, words: tile.acc.as_flattened_mut() });
+    pub(super) fn apply(self, tile: &mut Tile) {
+        tile.vectors.run(Floats { activation: self, words: tile.acc });
     }
 }
 

@@ -35,7 +35,7 @@ pub struct Binary<'a> {
 
 impl Binary<'_> {
     #[inline(always)]
-    pub(super) fn apply<const W: usize>(&self, tile: &mut Tile<W>) {
+    pub(super) fn apply(&self, tile: &mut Tile) {
         let (float, word) = (f32::from_word, f32::to_word);
         tile.read_floats(&self.tensor, self.zero_point);
         let scale = self.scale;
@@ -51,7 +51,7 @@ impl Binary<'_> {
     }
 }
 
-impl<const W: usize> Tile<'_, W> {
+impl Tile<'_> {
     /// A residual's elements as floats, less the zero point if they are integers.
     #[inline(always)]
     pub(super) fn read_floats(&mut self, residual: &Residual, zero_point: i32) {

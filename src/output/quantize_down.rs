@@ -29,7 +29,7 @@ impl QuantizeDown<'_> {
     }
 
     #[inline(always)]
-    pub(super) fn apply<const W: usize>(&self, tile: &mut Tile<W>) {
+    pub(super) fn apply(&self, tile: &mut Tile) {
         self.offset.apply(tile, i32::wrapping_add);
         self.multiplier.apply_both(&self.shift, tile, down);
     }

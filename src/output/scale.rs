@@ -53,7 +53,7 @@ impl<'a> Scale<'a> {
     }
 
     #[inline(always)]
-    pub(super) fn apply<const W: usize>(&self, tile: &mut Tile<W>) {
+    pub(super) fn apply(&self, tile: &mut Tile) {
         match self.rounding {
             Rounding::Twice => self.apply_as(tile, scaled_twice),
             Rounding::TwiceUp => self.apply_as(tile, scaled_twice_up),
@@ -62,7 +62,7 @@ impl<'a> Scale<'a> {
     }
 
     #[inline(always)]
-    fn apply_as<const W: usize>(&self, tile: &mut Tile<W>, scaled: impl Fn(i32, i32, i32) -> i32) {
+    fn apply_as(&self, tile: &mut Tile, scaled: impl Fn(i32, i32, i32) -> i32) {
         let Self { multiplier, exponent, offset_after, is_left, .. } = self;
         if *is_left {
             multiplier.apply_both(exponent, tile, |x, m, e| scaled(x, m, e).wrapping_add(*offset_after));

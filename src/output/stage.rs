@@ -153,7 +153,7 @@ impl Stage<'_> {
     }
 
     #[inline(always)]
-    pub(super) fn apply<const W: usize>(&self, tile: &mut Tile<W>) {
+    pub(super) fn apply(&self, tile: &mut Tile) {
         let (float, word) = (f32::from_word, f32::to_word);
         match self {
             Stage::Bias(bias) => bias.apply(tile, i32::wrapping_add),
@@ -161,12 +161,12 @@ impl Stage<'_> {
             Stage::Scale(stage) => stage.apply(tile),
             &Stage::Clamp { min, max } => tile.each(|x| x.max(min).min(max)),
             Stage::Tanh(tanh) => {
-                for x in tile.acc.as_flattened_mut() {
+                for x in tile.acc.iter_mut() {
                     *x = tanh.of(*x);
                 }
             }
             Stage::Logistic(logistic) => {
-                for x in tile.acc.as_flattened_mut() {
+                for x in tile.acc.iter_mut() {
                     *x = logistic.of(*x);
                 }
             }
@@ -201,7 +201,7 @@ impl Stage<'_> {
                 let zero_point = zero_point as f32;
                 scale.apply(tile, |x, scale| rounded(float(x) * scale + zero_point));
             }
-            Stage::Table(table) => table.apply(tile.acc.as_flattened_mut()),
+            Stage::Table(table) => table.apply(tile.acc),
             Stage::Weighted(weighted) => weighted.apply(tile),
         }
     }

@@ -1,6 +1,7 @@
 //! Parameters of stages: one for all results, or one for each row or column.
 
 use super::{Region, Tile};
+use crate::kernel::Loop;
 use crate::matrix::{Runs, bytes_of};
 
 /// A parameter of a stage.
@@ -85,33 +86,28 @@ impl<T: Word> Values<'_, T> {
 
     /// Turns each accumulator into `of` it and its parameter.
     #[inline(always)]
-    pub(super) fn apply<const W: usize>(&self, tile: &mut Tile<W>, of: impl Fn(i32, T) -> i32) {
+    pub(super) fn apply(&self, tile: &mut Tile, of: impl Fn(i32, T) -> i32) {
         if let Values::Uniform(p) = *self {
-            return tile.acc.as_flattened_mut().iter_mut().for_each(|x| *x = of(*x, p));
+            return tile.acc.iter_mut().for_each(|x| *x = of(*x, p));
         }
         self.spread(tile, 0);
         let [p, _] = &tile.room;
-        for (x, p) in tile.acc.as_flattened_mut().iter_mut().zip(p.as_flattened()) {
+        for (x, p) in tile.acc.iter_mut().zip(p.iter()) {
             *x = of(*x, T::from_word(*p));
         }
     }
 
     /// Turns each accumulator into `of` it and its two parameters.
     #[inline(always)]
-    pub(super) fn apply_both<const W: usize, U: Word>(
-        &self,
-        other: &Values<U>,
-        tile: &mut Tile<W>,
-        of: impl Fn(i32, T, U) -> i32,
-    ) {
+    pub(super) fn apply_both<U: Word>(&self, other: &Values<U>, tile: &mut Tile, of: impl Fn(i32, T, U) -> i32) {
         if let (&Values::Uniform(p), &Values::Uniform(q)) = (self, other) {
-            return tile.acc.as_flattened_mut().iter_mut().for_each(|x| *x = of(*x, p, q));
+            return tile.acc.iter_mut().for_each(|x| *x = of(*x, p, q));
         }
         self.spread(tile, 0);
         other.spread(tile, 1);
         let [p, q] = &tile.room;
-        let parameters = p.as_flattened().iter().zip(q.as_flattened());
-        for (x, (p, q)) in tile.acc.as_flattened_mut().iter_mut().zip(parameters) {
+        let parameters = p.iter().zip(q.iter());
+        for (x, (p, q)) in tile.acc.iter_mut().zip(parameters) {
             *x = of(*x, T::from_word(*p), U::from_word(*q));
         }
     }
@@ -119,20 +115,65 @@ impl<T: Word> Values<'_, T> {
     /// Gives each accumulator its parameter, in one of the tile's rooms. One long loop over words with a word each is
     /// worth that: loops over single rows would cost as much in their beginnings and ends.
     #[inline(always)]
-    pub(super) fn spread<const W: usize>(&self, tile: &mut Tile<W>, room: usize) {
-        let room = &mut tile.room[room][..tile.acc.len()];
-        match *self {
-            Values::Uniform(x) => room.as_flattened_mut().fill(x.to_word()),
+    pub(super) fn spread(&self, tile: &mut Tile, room: usize) {
+        tile.vectors.run(Spreading { values: self, region: tile.region, width: tile.width, to: tile.room[room] });
+    }
+}
+
+/// Giving each accumulator its parameter: compiled once, not for each stage.
+struct Spreading<'a, T> {
+    values: &'a Values<'a, T>,
+    region: &'a Region<'a>,
+    width: usize,
+    to: &'a mut [i32],
+}
+
+impl<T: Word> Loop for Spreading<'_, T> {
+    type Result = ();
+
+    #[inline(always)]
+    fn run(self) {
+        match self.width {
+            // Of a length that is known, a row takes an instruction or two.
+            16 => self.rows_of::<16>(),
+            64 => self.rows_of::<64>(),
+            _ => self.rows(),
+        }
+    }
+}
+
+impl<T: Word> Spreading<'_, T> {
+    #[inline(always)]
+    fn rows_of<const W: usize>(self) {
+        let to = self.to.as_chunks_mut::<W>().0;
+        match *self.values {
+            Values::Uniform(x) => to.as_flattened_mut().fill(x.to_word()),
             Values::PerRow(values) => {
-                let values = &values[tile.region.rows.clone()];
-                room.iter_mut().zip(values).for_each(|(row, x)| *row = [x.to_word(); W]);
+                let values = &values[self.region.rows.clone()];
+                to.iter_mut().zip(values).for_each(|(row, x)| *row = [x.to_word(); W]);
             }
             Values::PerCol(values) => {
-                let values = &values[tile.region.cols.clone()];
+                let values = &values[self.region.cols.clone()];
                 // Beyond the columns anything will do.
                 let mut row = [0; W];
                 row.iter_mut().zip(values).for_each(|(to, x)| *to = x.to_word());
-                room.fill(row);
+                to.fill(row);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn rows(self) {
+        let rows = self.to.chunks_exact_mut(self.width);
+        match *self.values {
+            Values::Uniform(x) => self.to.fill(x.to_word()),
+            Values::PerRow(values) => {
+                let values = &values[self.region.rows.clone()];
+                rows.zip(values).for_each(|(row, x)| row.fill(x.to_word()));
+            }
+            Values::PerCol(values) => {
+                let values = &values[self.region.cols.clone()];
+                rows.for_each(|row| row.iter_mut().zip(values).for_each(|(to, x)| *to = x.to_word()));
             }
         }
     }

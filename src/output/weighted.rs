@@ -19,16 +19,16 @@ pub struct Weighted<'a> {
 
 impl Weighted<'_> {
     #[inline(always)]
-    pub(super) fn apply<const W: usize>(&self, tile: &mut Tile<W>) {
+    pub(super) fn apply(&self, tile: &mut Tile) {
         let (alpha, beta) = (f64::from(self.alpha), f64::from(self.beta));
         match &self.before {
             Some(before) => _ = tile.read(before),
-            None => tile.room[0].as_flattened_mut().fill(0),
+            None => tile.room[0].fill(0),
         }
         self.offset.spread(tile, 1);
         let [before, offset] = &tile.room;
-        let others = before.as_flattened().iter().zip(offset.as_flattened());
-        for (x, (before, offset)) in tile.acc.as_flattened_mut().iter_mut().zip(others) {
+        let others = before.iter().zip(offset.iter());
+        for (x, (before, offset)) in tile.acc.iter_mut().zip(others) {
             *x = rounded(alpha * f64::from(*x) + beta * f64::from(*before) + f64::from(*offset));
         }
     }

@@ -1,0 +1,91 @@
+//! What kernels with the same vectors share: it is compiled for vectors and widths, for the compiler takes long for it.
+
+use super::Vectors;
+use super::vectors::Kind;
+use crate::matrix::Output;
+use crate::output::{self, Finish, FinishFn, Region, WriteSumsFn};
+use crate::planes::{self, ExpandFn, Planes};
+use crate::segment::{self, AddSegmentFn, Segment};
+
+/// Functions of all kernels with the same vectors and panels of the same width.
+pub(super) struct Shared {
+    pub expand: ExpandFn,
+    pub add_segment: AddSegmentFn,
+    pub finish: FinishFn,
+    pub write_sums: WriteSumsFn,
+}
+
+impl Vectors {
+    /// To be evaluated by the compiler: then nothing is compiled for other vectors.
+    pub(super) const fn shared<const W: usize>(self) -> Shared {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 => avx2::shared::<W>(),
+            #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+            Kind::Avx512 => avx512::shared::<W>(),
+            _ => common::shared::<W>(),
+        }
+    }
+
+    /// What turns tiles of this width into parts of a result.
+    pub(crate) const fn finish<const W: usize>(self) -> FinishFn {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 => avx2::finish::<W>,
+            #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+            Kind::Avx512 => avx512::finish::<W>,
+            _ => common::finish::<W>,
+        }
+    }
+}
+
+macro_rules! shared {
+    ($vectors:ident, $kind:ident, features: [$($feature:literal),*]) => {
+        mod $vectors {
+            use super::*;
+
+            pub(super) const fn shared<const W: usize>() -> Shared {
+                Shared { expand, add_segment: add_segment::<W>, finish: finish::<W>, write_sums: write_sums::<W> }
+            }
+
+            $(#[target_feature(enable = $feature)])*
+            fn expand(planes: &Planes, from: &[u8], to: &mut [u8]) {
+                planes::expand(planes, from, to)
+            }
+
+            $(#[target_feature(enable = $feature)])*
+            fn add_segment<const W: usize>(segment: &Segment, acc: &[i32], floats: &mut [i32]) {
+                segment::add::<W>(segment, acc, floats)
+            }
+
+            $(#[target_feature(enable = $feature)])*
+            pub(super) unsafe fn finish<const W: usize>(
+                finish: &Finish,
+                region: &Region,
+                acc: &mut [i32],
+                room: &mut [i32],
+            ) {
+                // SAFETY: this function's own promise.
+                unsafe { output::finish::<W>(finish, region, acc, room, Vectors(Kind::$kind)) }
+            }
+
+            $(#[target_feature(enable = $feature)])*
+            unsafe fn write_sums<const W: usize>(
+                out: &Output<i32>,
+                region: &Region,
+                offsets: (i32, i32),
+                acc: &[i32],
+            ) {
+                // SAFETY: this function's own promise.
+                unsafe { output::write_sums::<W>(out, region, offsets, acc) }
+            }
+        }
+    };
+}
+
+shared! { common, Common, features: [] }
+// Those that `Vectors` is made of.
+#[cfg(target_arch = "x86_64")]
+shared! { avx2, Avx2, features: ["avx2"] }
+#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+shared! { avx512, Avx512, features: ["avx512f", "avx512bw", "avx512vl"] }
