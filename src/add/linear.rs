@@ -109,8 +109,8 @@ impl<T: Code, Z: Zip<A = T, B = T, To = T>> Loop for Row<'_, Z, T> {
         const STEP: usize = 64;
         for (to, first) in self.to.as_chunks_mut::<STEP>().0.iter_mut().zip((T::LEAST..).step_by(STEP)) {
             let mut b = [self.a; STEP];
-            for i in 0..STEP {
-                b[i] = T::of(first + i as i32);
+            for (b, code) in b.iter_mut().zip(first..) {
+                *b = T::of(code);
             }
             *to = self.zip.all([self.a; STEP], b);
         }

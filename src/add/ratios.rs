@@ -22,8 +22,8 @@ fn ratios(add: &Add) -> [f32; 2] {
 /// Whether sums may be so great that rounding them in f32 needs them confined first.
 pub(super) fn may_be_great<T: Code>(add: &Add) -> bool {
     let [a, b] = ratios(add).map(|ratio| ratio.abs() * (2 * (T::GREATEST - T::LEAST)) as f32);
-    // A NaN may be anything.
-    !(a + b < (1 << 22) as f32)
+    // Neither may be NaN in parameters that were found, but then they need not have been.
+    a.is_nan() || b.is_nan() || a + b >= (1 << 22) as f32
 }
 
 impl<T: Code, const CONFINED: bool> Ratios<T, CONFINED> {
