@@ -72,23 +72,17 @@ fn each<'r, const W: usize>(
             let number = scaled(sum, columns.factor[j], columns.right[j]).wrapping_add(last.offset);
             bytes[j] = number.max(last.least).min(last.greatest) as u8;
         }
-        put(&bytes, to);
-    }
-}
-
-/// The first of the bytes; mostly that is all.
-#[inline(always)]
-fn put<const W: usize>(bytes: &[u8; W], to: &mut [u8]) {
-    match to.first_chunk_mut() {
-        Some(whole) => *whole = *bytes,
-        None => to.iter_mut().zip(bytes).for_each(|(to, byte)| *to = *byte),
+        match to.first_chunk_mut() {
+            Some(whole) => *whole = bytes,
+            None => to.iter_mut().zip(&bytes).for_each(|(to, byte)| *to = *byte),
+        }
     }
 }
 
 /// The compiler does not multiply numbers of 32 bits in the lanes where they lie, nor does it pack 16 of them at once.
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx2 {
-    use super::{Columns, Last, Row, Rule, put};
+    use super::{Columns, Last, Row, Rule};
     use crate::kernel::vector256::{Vector, resume, spread};
     use std::arch::x86_64::*;
 
@@ -279,12 +273,13 @@ pub(super) mod avx2 {
         let (least, greatest, flip) = (byte(last.least), byte(last.greatest), all(flip << 16 | flip));
         let sign = _mm_packus_epi16(_mm256_castsi256_si128(flip), _mm256_castsi256_si128(flip));
         for ((sums, of_row), to) in rows {
-            let of_row = all(of_row);
+            let (of_row, to) = (all(of_row), to.get_mut(at[0]..).unwrap_or_default());
             let number = |half: usize| {
                 let sum = _mm256_add_epi32(_mm256_add_epi32(at_8(sums, at[half]), added[half]), of_row);
                 _mm256_add_epi32(scaled(half, sum), all(last.offset))
             };
-            let words = _mm256_adds_epi16(_mm256_packs_epi32(number(0), number(1)), flip);
+            let numbers = [number(0), if to.len() > LANES / 2 { number(1) } else { all(0) }];
+            let words = _mm256_adds_epi16(_mm256_packs_epi32(numbers[0], numbers[1]), flip);
             let bytes = _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256::<1>(words));
             // Four of the first half, four of the second, and the same again.
             let bytes = _mm_shuffle_epi32::<0b_11_01_10_00>(bytes);
@@ -292,7 +287,31 @@ pub(super) mod avx2 {
             let mut room = [0; LANES];
             // SAFETY: 16 bytes.
             unsafe { _mm_storeu_si128(room.as_mut_ptr().cast(), bytes) };
-            put(&room, to.get_mut(at[0]..).unwrap_or_default());
+            put(&room, to);
+        }
+    }
+
+    /// The first of the bytes; mostly that is all. What is less goes by halves, for a loop would become a call.
+    #[inline(always)]
+    fn put(bytes: &[u8; LANES], to: &mut [u8]) {
+        match to.first_chunk_mut() {
+            Some(whole) => *whole = *bytes,
+            None => {
+                let mut done = 0;
+                put_part::<8>(bytes, to, &mut done);
+                put_part::<4>(bytes, to, &mut done);
+                put_part::<2>(bytes, to, &mut done);
+                put_part::<1>(bytes, to, &mut done);
+            }
+        }
+    }
+
+    /// N more, if there is room for so many.
+    #[inline(always)]
+    fn put_part<const N: usize>(bytes: &[u8; LANES], to: &mut [u8], done: &mut usize) {
+        if let (Some(from), Some(to)) = (bytes[*done..].first_chunk::<N>(), to[*done..].first_chunk_mut()) {
+            *to = *from;
+            *done += N;
         }
     }
 }

@@ -129,8 +129,9 @@ mod tests {
             for i in 0..2048u32 {
                 let mut to = [0; BLOCK];
                 let mut pair = [[0; BLOCK]; 2];
-                for j in 0..BLOCK {
-                    [pair[0][j], pair[1][j]] = ((i * 32 + j as u32) as u16).to_le_bytes();
+                let [x, y] = &mut pair;
+                for (code, (x, y)) in (i * 32..).zip(x.iter_mut().zip(y)) {
+                    [*x, *y] = (code as u16).to_le_bytes();
                 }
                 sums(self.0, &pair[0], &pair[1], &mut to);
                 self.1.extend(to);

@@ -12,7 +12,7 @@ pub(super) struct Layer<'a> {
     offset_after: i32,
     /// What numbers are confined to before the cast confines them.
     clamp: (i32, i32),
-    /// Whether rows differ in their parameters.
+    /// Whether rows differ in their scale.
     changes: bool,
 }
 
@@ -44,11 +44,10 @@ impl<'a> Layer<'a> {
             [Stage::Clamp { min, max }] => (*min, *max),
             _ => return None,
         };
-        let changes = bias.is_per_row()
-            || match &scale {
-                Factor::Fixed(scale) => scale.multiplier.is_per_row() || scale.exponent.is_per_row(),
-                Factor::Float(scale) => scale.is_per_row(),
-            };
+        let changes = match &scale {
+            Factor::Fixed(scale) => scale.multiplier.is_per_row() || scale.exponent.is_per_row(),
+            Factor::Float(scale) => scale.is_per_row(),
+        };
         Some(Self { bias, scale, offset_after, clamp, changes })
     }
 
@@ -82,7 +81,9 @@ impl<'a> Layer<'a> {
             let rows = region.rows.start + first..region.rows.start + first + step;
             // SAFETY: this function's own promise; each row of it is made bytes before the next.
             let to = unsafe { out.block(rows, region.cols.clone()) };
-            let rows = acc[first..first + step].iter().zip(region.of_rows(first, offsets)).zip(to);
+            let biases = (first..first + step).map(|i| self.bias.of_row(region, i));
+            let of_rows = region.of_rows(first, offsets).zip(biases).map(|(x, bias)| x.wrapping_add(bias));
+            let rows = acc[first..first + step].iter().zip(of_rows).zip(to);
             vectors.requantize(self.rule(), &columns, last, rows);
         }
     }
@@ -90,7 +91,11 @@ impl<'a> Layer<'a> {
     /// The parameters of the region's row `i`. Beyond its columns they may be anything.
     #[inline(always)]
     fn fill<const W: usize>(&self, region: &Region, i: usize, of_cols: &[i32; W], columns: &mut Columns<W>) {
-        self.bias.fill_row(region, i, &mut columns.added);
+        if self.bias.is_per_row() {
+            columns.added = [0; W];
+        } else {
+            self.bias.fill_row(region, i, &mut columns.added);
+        }
         columns.added.iter_mut().zip(of_cols).for_each(|(added, of_col)| *added = added.wrapping_add(*of_col));
         match &self.scale {
             Factor::Fixed(scale) => {

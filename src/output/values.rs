@@ -71,6 +71,15 @@ impl<T: Word> Values<'_, T> {
         matches!(self, Values::PerRow(_))
     }
 
+    /// The parameter of a region's row `i`, if each row has one; else 0.
+    #[inline(always)]
+    pub(super) fn of_row(&self, region: &Region, i: usize) -> i32 {
+        match self {
+            Values::PerRow(values) => values[region.rows.start + i].to_word(),
+            _ => 0,
+        }
+    }
+
     /// The parameters of a region's row `i`; beyond its columns anything will do.
     #[inline(always)]
     pub(super) fn fill_row<const W: usize>(&self, region: &Region, i: usize, to: &mut [i32; W]) {
@@ -173,7 +182,11 @@ impl<T: Word> Spreading<'_, T> {
             }
             Values::PerCol(values) => {
                 let values = &values[self.region.cols.clone()];
-                rows.for_each(|row| row.iter_mut().zip(values).for_each(|(to, x)| *to = x.to_word()));
+                // Beyond the columns anything that can be computed with.
+                rows.for_each(|row| {
+                    row.fill(0);
+                    row.iter_mut().zip(values).for_each(|(to, x)| *to = x.to_word());
+                });
             }
         }
     }
