@@ -85,9 +85,13 @@ pub struct AddParameters {
     pub least: i32,
     /// What the sum is confined to.
     pub greatest: i32,
-    /// In TFLite's modes the shorter formula that gives the same for every pair of bytes, 1 to 3; 0 for none.
+    /// In TFLite's modes which shorter formula gives the same for every pair of bytes, and for which of the parameters above
+    /// that was found: with others it does not count. 0 for none.
     pub form: u32,
 }
+
+/// The bits of a form that number the formula.
+const FORM: u32 = 3;
 
 // SAFETY: repr(C), the size first, then integers and floats.
 unsafe impl Versioned for AddOptions {
@@ -126,7 +130,7 @@ pub unsafe extern "C" fn qgemm_add_prepare(options: *const AddOptions, parameter
         let add = Kernel::chosen().map_or(add, |kernel| add.shortened(kernel.vectors));
         let Add { zero_points, multipliers, shifts, least, greatest, form, .. } = add;
         let AddOptions { r#type, mode, .. } = options;
-        let found = AddParameters { r#type, mode, zero_points, multipliers, shifts, least, greatest, form };
+        let found = AddParameters { r#type, mode, zero_points, multipliers, shifts, least, greatest, form }.sealed();
         // SAFETY: neither null nor misaligned; and this function's own promise.
         unsafe { parameters.write(found) };
         Ok(())
@@ -350,10 +354,22 @@ impl AddOptions {
 
 impl AddParameters {
     /// Whatever they hold, so that nothing worse than wrong sums comes of it.
+    /// With a sum of the other parameters above the form, if there is one.
+    fn sealed(self) -> Self {
+        let Self { r#type, mode, zero_points, multipliers, shifts, least, greatest, form } = self;
+        let others = [zero_points, multipliers, shifts].into_iter().flatten().chain([least, greatest]);
+        let sum = others.fold(r#type ^ mode << 16, |sum, x| {
+            // FNV-1a, of words, and turned, so that high bits count for low ones.
+            (sum ^ x as u32).wrapping_mul(16777619).rotate_left(13)
+        });
+        Self { form: if form & FORM == 0 { 0 } else { form & FORM | sum & !FORM }, ..self }
+    }
+
     fn add(&self) -> Result<Add, Error> {
         let element = element(self.r#type)?;
         let way = way(self.mode, self.r#type)?;
         let &Self { zero_points, multipliers, shifts, least, greatest, form, .. } = self;
+        let form = if self.sealed() == *self { form & FORM } else { 0 };
         for shift in shifts {
             if !(0..=31).contains(&shift) {
                 return Err(Error::Shift { argument: "shifts", value: shift.into() });
