@@ -1252,7 +1252,10 @@ typedef struct qgemm_add_parameters {
     int32_t least;
     /** What the sum is confined to. */
     int32_t greatest;
-    /** In TFLite's modes the shorter formula that gives the same for every pair of bytes, 1 to 3; 0 for none. */
+    /**
+     * In TFLite's modes which shorter formula gives the same for every pair of bytes, and for which of the parameters above
+     * that was found: with others it does not count. 0 for none.
+     */
     uint32_t form;
 } qgemm_add_parameters;
 

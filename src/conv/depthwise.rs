@@ -10,12 +10,11 @@ use super::{Axis, Filter, Plan};
 use crate::blocks::Cut;
 use crate::buffer::Carver;
 use crate::context::Context;
+use crate::desks::Desks;
 use crate::matrix::{Offset, Operand};
 use crate::output::{Finish, LineOffsets, Region};
 use crate::source::Factor;
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 
 mod pairs;
 mod strip;
@@ -87,7 +86,7 @@ impl<'a> Depthwise<'a> {
 
     /// How many bytes it is computed in, on so many threads.
     pub(super) fn scratch_len(&self, threads: usize) -> usize {
-        self.unpacked_len() + self.layout.len() + self.desk_len() * threads.min(self.cut(threads).pieces)
+        self.unpacked_len() + self.layout.len() + self.desks(threads).scratch_len()
     }
 
     /// Computes all results on so many threads, in `scratch`, of as many bytes as [`Depthwise::scratch_len`] says, which begin on a
@@ -98,23 +97,23 @@ impl<'a> Depthwise<'a> {
         let bytes = carver.bytes(self.layout.len());
         let weights = Weights::pack(context.kernel.vectors, self.layout, &weights, self.weights.offset(), bytes);
         let cut = self.cut(threads);
-        let (workers, desk_len) = (threads.min(cut.pieces), self.desk_len());
-        let desks = Mutex::new(carver.bytes(desk_len * workers).chunks_exact_mut(desk_len));
-        let next = AtomicUsize::new(0);
-        context.threads.run(workers, |_| {
-            let desk = desks.lock().unwrap_or_else(PoisonError::into_inner).next().expect("a desk for each worker");
-            let worker = Worker { depthwise: self, context, weights, finish };
-            loop {
-                let piece = next.fetch_add(1, Relaxed);
-                if piece >= cut.pieces {
-                    break;
-                }
+        let worker = Worker { depthwise: self, context, weights, finish };
+        self.desks(threads).work(
+            context,
+            &mut carver,
+            cut.pieces,
+            |carver| carver.bytes(self.desk_len()),
+            |desk, piece| {
                 let positions = cut.piece(piece);
                 for first in positions.clone().step_by(self.tile) {
                     worker.tile(first..positions.end.min(first + self.tile), desk);
                 }
-            }
-        });
+            },
+        );
+    }
+
+    fn desks(&self, threads: usize) -> Desks {
+        Desks { workers: threads.min(self.cut(threads).pieces), len: self.desk_len() }
     }
 
     /// The positions in whole rows, so that no strip begins within one.
