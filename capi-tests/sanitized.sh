@@ -26,7 +26,7 @@ export ASAN_OPTIONS=allocator_may_return_null=1
 without=(--skip the_last_error_is_kept_and_cut_to_its_room --skip real:: --skip fixed_point:: --skip tanh:: --skip logistic::
   --skip tiles_of_every_depth --skip a_product_of_many_blocks_adds_segments)
 if [ "${1:-address}" = address ]; then
-  PROPTEST_CASES=40 RUSTFLAGS=$(sanitizer address) cargo test --locked --lib --target "$machine" \
+  PROPTEST_CASES=20 RUSTFLAGS=$(sanitizer address) cargo test --locked --lib --target "$machine" \
     --target-dir target/asan -- "${without[@]}"
 fi
 [ "${1:-thread}" = thread ] || exit 0
