@@ -42,6 +42,12 @@ impl Region<'_> {
         sum.wrapping_add(a.wrapping_mul(self.depth as i32))
     }
 
+    /// What uniform offsets add to the sums of row `i`.
+    #[inline(always)]
+    pub(super) fn of_row(&self, i: usize, (a, b): (i32, i32)) -> i32 {
+        self.row_sum(i, a).wrapping_mul(b)
+    }
+
     /// What uniform offsets add to the sums of each row, from the region's row `first` on.
     #[inline(always)]
     pub(super) fn of_rows(&self, first: usize, (a, b): (i32, i32)) -> impl Iterator<Item = i32> + Clone {
