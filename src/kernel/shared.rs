@@ -27,13 +27,13 @@ impl Vectors {
         }
     }
 
-    /// What turns tiles of this width into parts of a result.
+    /// What turns tiles of this width, vectors of 256 bits, into parts of a result. Of rows so short the compiler makes
+    /// vectors of whole columns for AVX-512, gathered and scattered.
     pub(crate) const fn finish<const W: usize>(self) -> FinishFn {
         match self.0 {
+            // Those with wider vectors have these, too.
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 => avx2::finish::<W>,
-            #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
-            Kind::Avx512 => avx512::finish::<W>,
+            Kind::Avx2 | Kind::Avx512 => avx2::finish::<W>,
             _ => common::finish::<W>,
         }
     }
