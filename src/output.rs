@@ -146,7 +146,6 @@ fn add_offsets<const W: usize>(region: &Region, acc: &mut [[i32; W]]) {
         }
         let of_cols = region.of_cols::<W>(offsets);
         for (i, acc) in acc.iter_mut().enumerate() {
-            // Not by `of_rows`, of which the compiler makes vectors of rows, gathered and scattered, for AVX-512.
             let of_row = region.of_row(i, offsets);
             acc.iter_mut().zip(&of_cols).for_each(|(x, of_col)| *x = x.wrapping_add(*of_col).wrapping_add(of_row));
         }
