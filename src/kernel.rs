@@ -4,8 +4,8 @@
 //! holds one knows that the processor runs it: that is the whole safety argument for calling its functions.
 
 use crate::error::Error;
-use crate::matrix::{Encoding, Operand};
-use crate::output::{FinishFn, WriteSumsFn};
+use crate::matrix::{Encoding, Lines, Operand};
+use crate::output::{FinishFn, Sums};
 use crate::pack::{Groups, PackLhsFn, PackPatchesFn, PackRhsFn, SumLineFn, Ways};
 use crate::planes::ExpandFn;
 use crate::reading::Reading;
@@ -41,7 +41,6 @@ pub struct Kernel {
     pub(crate) few_lines: FewLines,
     pub(crate) add_segment: AddSegmentFn,
     pub(crate) finish: FinishFn,
-    pub(crate) write_sums: WriteSumsFn,
     pub(crate) vectors: Vectors,
     /// A faster kernel of the same instruction set, which sums small numbers in 16 bits. It is in no list: a product
     /// chooses it for its operands.
@@ -50,13 +49,16 @@ pub struct Kernel {
 }
 
 /// Multiplies a few lines of the LHS by a panel of the RHS: `acc[i * width + j]` becomes, or grows by,
-/// Σ lhs(i, d) · rhs(j, d). Unsafe only in that the CPU must have the features it was compiled for.
+/// Σ lhs(i, d) · rhs(j, d); or that goes to its place in the result, and what becomes of `acc` is nobody's business.
+///
+/// # Safety
+/// The CPU has the features that the function was compiled for. Nobody else uses the tile's part of the result.
 pub(crate) type TileFn = unsafe fn(tile: &Tile, acc: &mut [i32]);
 
 /// What one call of a [`TileFn`] multiplies.
 pub(crate) struct Tile<'a> {
-    /// The lines, 1 to [`Kernel::rows`], all over the same stretch of depth; the stretch may end within a group.
-    pub lhs: &'a [&'a [u8]],
+    /// 1 to [`Kernel::rows`] lines, over a stretch of the depth that may end within a group.
+    pub lhs: Lines<'a>,
     pub lhs_encoding: Encoding,
     /// A panel over the same stretch.
     pub rhs: &'a [u8],
@@ -66,11 +68,13 @@ pub(crate) struct Tile<'a> {
     pub fresh: bool,
     /// What accumulators of 16 bits hold; kernels without such accumulators do not care.
     pub spans: Spans<'a>,
+    /// Where the sums go, if they are the result and complete.
+    pub sums: Option<Sums<'a>>,
 }
 
 /// The most lines any kernel takes from the LHS, and the most a panel has.
-pub(crate) const MAX_ROWS: usize = 8;
-pub(crate) const MAX_WIDTH: usize = 64;
+pub(crate) const MAX_ROWS: usize = 12;
+pub(crate) const MAX_WIDTH: usize = 32;
 
 /// Best first. This is the only list of kernels. With `--cfg only_avx2` it lacks those that need more, which take most of the
 /// time to compile: for sanitizers, on processors that do not run them.
@@ -179,18 +183,18 @@ macro_rules! kernel {
     (
         name: $name:literal, features: [$($feature:tt),*],
         groups: $groups:ident, rows: $rows:literal, width: $width:literal,
-        tile: $tile:expr, shuffle: $($shuffle:ident)::+ $(, narrow: $narrow:expr)? $(,)?
+        tile: $tile:expr $(, writes: $writes:ident)?, shuffle: $($shuffle:ident)::+ $(, narrow: $narrow:expr)? $(,)?
     ) => {
         kernel! {
             name: $name, features: [$($feature),*], groups: $groups, rows: $rows, width: $width,
-            tile: $tile, shuffle: $($shuffle)::+, few_lines: crate::kernel::few_lines::portable
+            tile: $tile $(, writes: $writes)?, shuffle: $($shuffle)::+, few_lines: crate::kernel::few_lines::portable
             $(, narrow: $narrow)?
         }
     };
     (
         name: $name:literal, features: [$($feature:tt),*],
         groups: $groups:ident, rows: $rows:literal, width: $width:literal,
-        tile: $tile:expr, shuffle: $($shuffle:ident)::+, few_lines: $($few_lines:ident)::+
+        tile: $tile:expr $(, writes: $writes:ident)?, shuffle: $($shuffle:ident)::+, few_lines: $($few_lines:ident)::+
         $(, narrow: $narrow:expr)? $(,)?
     ) => {
         pub(crate) static KERNEL: $crate::kernel::Kernel = {
@@ -202,6 +206,8 @@ macro_rules! kernel {
 
             const GROUPS: Groups = Groups::$groups;
             const WIDENED: bool = GROUPS.lhs_size() == 2;
+            /// Whether the tile function itself brings sums to their place.
+            const WRITES: bool = !([$(stringify!($writes))?] as [&str; _]).is_empty();
 
             $(#[target_feature(enable = $feature)])*
             fn pack_lhs<const WAY: usize>(
@@ -253,7 +259,11 @@ macro_rules! kernel {
             // Not an `unsafe` call: the compiler checks that the list covers the tile's features.
             $(#[target_feature(enable = $feature)])*
             fn multiply(tile: &Tile, acc: &mut [i32]) {
-                $tile(tile, acc)
+                $tile(tile, acc);
+                if !WRITES && let Some(sums) = &tile.sums {
+                    // SAFETY: the promise of a `TileFn`.
+                    unsafe { sums.write::<$width>(tile.lhs.count(), acc) }
+                }
             }
             $(#[target_feature(enable = $feature)])*
             fn multiply_few(product: &FewProduct, lines: std::ops::Range<usize>, sums: &mut [i32]) {
@@ -289,7 +299,6 @@ macro_rules! kernel {
                 },
                 add_segment: shared.add_segment,
                 finish: shared.finish,
-                write_sums: shared.write_sums,
                 vectors,
                 narrow: [$($narrow)?].as_slice().first().copied(),
                 is_supported: || true $(&& cpu_has!($feature))*,
@@ -306,7 +315,7 @@ macro_rules! tile_of_each_shape {
         $(#[target_feature(enable = $feature)])*
         fn tile(tile: &$crate::kernel::Tile, acc: &mut [i32]) {
             use $crate::matrix::Encoding;
-            match (tile.lhs.len(), tile.lhs_encoding) {
+            match (tile.lhs.count(), tile.lhs_encoding) {
                 $(($rows, Encoding::U8) => of_width::<$rows, false>(tile, acc),
                   ($rows, Encoding::S8) => of_width::<$rows, true>(tile, acc),)*
                 _ => unreachable!("a tile has 1 to Kernel::rows lines"),
@@ -324,9 +333,17 @@ macro_rules! tile_of_each_shape {
     };
 }
 
+/// The last bytes of a line, fewer than a whole group, and zeros.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn last_group(rest: &[u8]) -> [u8; 4] {
+    let byte = |i: usize| rest.get(i).copied().unwrap_or(0);
+    [byte(0), byte(1), byte(2), 0]
+}
+
 /// Defines `tile` in terms of a module's own `Vector`, `zero`, `load` (a group of as many lines as a vector has lanes),
-/// `spread` (a group of one line), `dot` and `store`. The inner loop loads the vectors of a panel's group once and
-/// multiplies them by each line's.
+/// `spread` (a group of one line), `dot` and `store`, `resume`, `plus` and `put`. The inner loop loads the vectors of a
+/// panel's group once and multiplies them by each line's.
 #[cfg(target_arch = "x86_64")]
 macro_rules! vector_tile {
     (features: [$($feature:tt),*], lanes: $lanes:literal, group: $group:literal,
@@ -339,11 +356,11 @@ macro_rules! vector_tile {
             acc: &mut [i32],
         ) {
             let rhs = $crate::pack::groups::<{ $width / $lanes }, { $lanes * $group }>(tile.rhs);
-            let whole = (tile.lhs[0].len() / 4).min(rhs.len());
+            let whole = (tile.lhs.len() / 4).min(rhs.len());
             // Not `from_fn`, whose closure is not inlined here.
             let mut lhs: [&[[u8; 4]]; ROWS] = [&[]; ROWS];
             for i in 0..ROWS {
-                lhs[i] = &tile.lhs[i].as_chunks().0[..whole];
+                lhs[i] = &tile.lhs.get(i).as_chunks().0[..whole];
             }
             let acc = &mut acc.as_chunks_mut::<$width>().0[..ROWS];
             let mut c: [[Vector; VECTORS]; ROWS] = [[zero(); VECTORS]; ROWS];
@@ -359,19 +376,33 @@ macro_rules! vector_tile {
             }
             if let Some(b) = rhs.get(whole) {
                 // The depth ends within a group, and nothing of the line lies beyond its end.
-                for (c, line) in c.iter_mut().zip(tile.lhs) {
-                    let mut a = [0; 4];
-                    let rest = &line[whole * 4..];
-                    a[..rest.len()].copy_from_slice(rest);
-                    let a = spread(a);
+                for (c, line) in c.iter_mut().zip(tile.lhs.iter()) {
+                    let a = spread($crate::kernel::last_group(&line[whole * 4..]));
                     for (c, b) in c.iter_mut().zip(b) {
                         *c = dot::<SIGNED>(*c, a, load(b));
                     }
                 }
             }
-            for (acc, c) in acc.iter_mut().zip(c) {
-                for (acc, c) in acc.as_chunks_mut::<$lanes>().0.iter_mut().zip(c) {
-                    store(acc, c, tile.fresh);
+            let Some(sums) = &tile.sums else {
+                for (acc, c) in acc.iter_mut().zip(c) {
+                    for (acc, c) in acc.as_chunks_mut::<$lanes>().0.iter_mut().zip(c) {
+                        store(acc, c, tile.fresh);
+                    }
+                }
+                return;
+            };
+            let (of_rows, of_cols) = (sums.of_rows::<ROWS>(), sums.of_cols::<$width>());
+            let of_cols = of_cols.as_chunks::<$lanes>().0;
+            // SAFETY: the promise of a `TileFn`.
+            let rows = unsafe { sums.rows(ROWS) };
+            for (((to, acc), c), of_row) in rows.zip(acc).zip(c).zip(of_rows) {
+                let of_row = spread(of_row.to_ne_bytes());
+                for v in 0..VECTORS {
+                    let mut sum = plus(c[v], plus(resume(&of_cols[v]), of_row));
+                    if !tile.fresh {
+                        sum = plus(sum, resume(&acc.as_chunks::<$lanes>().0[v]));
+                    }
+                    put(&mut to[v * $lanes..], sum);
                 }
             }
         }

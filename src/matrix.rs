@@ -179,6 +179,13 @@ impl<'a> Operand<'a> {
         Self { data, lines: lines.len(), depth: depth.len(), ..*self }
     }
 
+    /// Its lines, whose depth is contiguous.
+    pub(crate) fn lines(&self) -> Lines<'a> {
+        assert_eq!(self.order, Order::DepthContiguous);
+        let Self { data, stride, lines, depth, lifetime, .. } = *self;
+        Lines { start: data, pitch: stride, count: lines, len: depth, lifetime }
+    }
+
     /// Copies the bytes of one line.
     pub(crate) fn copy_line(&self, line: usize, to: &mut [u8]) {
         match self.order {
@@ -194,6 +201,58 @@ impl<'a> Operand<'a> {
             Order::LineContiguous => (self.depth, self.lines),
         };
         Runs { start: self.data.addr(), count, len, stride: self.stride }
+    }
+}
+
+/// Lines as kernels read them: as many bytes of each, `pitch` bytes from the start of one to that of the next.
+#[derive(Clone, Copy)]
+pub(crate) struct Lines<'a> {
+    start: *const u8,
+    pitch: usize,
+    count: usize,
+    len: usize,
+    lifetime: PhantomData<&'a [u8]>,
+}
+
+impl<'a> Lines<'a> {
+    /// The same stretch of every `pitch` bytes, `count` times.
+    #[inline]
+    pub(crate) fn packed(bytes: &'a [u8], count: usize, pitch: usize, stretch: Range<usize>) -> Self {
+        let (start, len) = (stretch.start, stretch.len());
+        assert!(count == 0 || stretch.start <= stretch.end && (count - 1) * pitch + stretch.end <= bytes.len());
+        Self { start: bytes.as_ptr().wrapping_add(start), pitch, count, len, lifetime: PhantomData }
+    }
+
+    /// How many there are.
+    #[inline(always)]
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// How many bytes of each.
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    #[inline(always)]
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline(always)]
+    pub(crate) fn get(&self, line: usize) -> &'a [u8] {
+        assert!(line < self.count);
+        // SAFETY: whoever made this had bytes, or an operand, in which so many lines are readable.
+        unsafe { std::slice::from_raw_parts(self.start.add(line * self.pitch), self.len) }
+    }
+
+    pub(crate) fn iter(self) -> impl Iterator<Item = &'a [u8]> {
+        (0..self.count).map(move |line| self.get(line))
+    }
+
+    /// Some of them.
+    #[inline(always)]
+    pub(crate) fn part(&self, lines: Range<usize>) -> Self {
+        assert!(lines.start <= lines.end && lines.end <= self.count);
+        // Of no lines it does not matter where they begin.
+        Self { start: self.start.wrapping_add(lines.start.wrapping_mul(self.pitch)), count: lines.len(), ..*self }
     }
 }
 

@@ -18,6 +18,7 @@ mod residual;
 mod scale;
 mod stage;
 mod store;
+mod sums;
 mod table;
 mod tanh;
 mod tile;
@@ -35,6 +36,7 @@ pub use scale::{Rounding, Scale};
 pub(crate) use scale::{scaled_once, scaled_twice, scaled_twice_up};
 pub use stage::Stage;
 pub use store::{Cast, Store};
+pub(crate) use sums::Sums;
 pub use table::Table;
 pub use tanh::Tanh;
 pub use values::Values;
@@ -159,35 +161,6 @@ fn add_offsets<const W: usize>(region: &Region, acc: &mut [[i32; W]]) {
         let row_sum = region.row_sum(i, a);
         for ((x, b), sum) in acc.iter_mut().zip(&offsets).zip(&col_sums) {
             *x = x.wrapping_add(b.wrapping_mul(row_sum)).wrapping_add(sum.wrapping_mul(a));
-        }
-    }
-}
-
-/// Writes sums as they are, uniform offsets added. Of a small product this is much of the work, so it is a function of its
-/// own, small enough for the registers.
-///
-/// # Safety
-/// As for [`FinishFn`].
-pub(crate) type WriteSumsFn = unsafe fn(out: &Output<i32>, region: &Region, offsets: (i32, i32), acc: &[i32]);
-
-/// # Safety
-/// Nobody else uses this part of the result.
-#[inline(always)]
-pub(crate) unsafe fn write_sums<const W: usize>(out: &Output<i32>, region: &Region, offsets: (i32, i32), acc: &[i32]) {
-    let of_cols = region.of_cols::<W>(offsets);
-    // SAFETY: this function's own promise.
-    let rows = unsafe { out.block(region.rows.clone(), region.cols.clone()) };
-    for ((to, acc), of_row) in rows.zip(acc.as_chunks::<W>().0).zip(region.of_rows(0, offsets)) {
-        if let Some(whole) = to.first_chunk_mut::<W>() {
-            // Straight from memory to memory: an array in between would go through the stack.
-            for j in 0..W {
-                whole[j] = acc[j].wrapping_add(of_cols[j]).wrapping_add(of_row);
-            }
-            continue;
-        }
-        for ((to, acc), of_cols) in to.chunks_mut(8).zip(acc.chunks(8)).zip(of_cols.chunks(8)) {
-            let sums = acc.iter().zip(of_cols).map(|(x, of_col)| x.wrapping_add(*of_col).wrapping_add(of_row));
-            to.iter_mut().zip(sums).for_each(|(to, sum)| *to = sum);
         }
     }
 }

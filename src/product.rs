@@ -4,9 +4,9 @@ use crate::blocks::{Blocks, Caches, Cut, Shape};
 use crate::buffer::Carver;
 use crate::context::Context;
 use crate::desks::Desks;
-use crate::kernel::{Kernel, MAX_ROWS, MAX_WIDTH, Tile};
+use crate::kernel::{Kernel, MAX_WIDTH, Tile};
 use crate::matrix::Offset;
-use crate::output::{Finish, LineOffsets, Region, Rescale};
+use crate::output::{Finish, LineOffsets, Region, Rescale, Sums};
 use crate::prepare::{Prepared, Room};
 use crate::segment::{Edge, Segment};
 use crate::source::{Factor, Sides, Source, Space};
@@ -247,31 +247,32 @@ impl Stripe<'_> {
         if scaled.is_some() {
             rhs.cols_in(self.rhs, self.cols.clone(), (slice, depth.clone(), panel), cols);
         }
-        let all = lhs.lines(self.lhs, depth.clone());
+        let all = lhs.lines(self.lhs, self.rows.clone(), depth.clone());
+        let sums = self.sums().filter(|_| slice + 1 == slices);
         // Tiles as equal as can be: the first few are one row longer.
         let tiles = self.rows.len().div_ceil(kernel.rows);
         let (short, longer) = (self.rows.len() / tiles, self.rows.len() % tiles);
-        let mut lines: [&[u8]; MAX_ROWS] = [&[]; MAX_ROWS];
         // The rows, and how many tiles, that are multiplied, but not finished.
         let mut open = self.rows.start..self.rows.start;
         let mut unfinished = 0;
         for i in 0..tiles {
             let rows = open.end..open.end + short + usize::from(i < longer);
             open.end = rows.end;
-            all.get_all(rows.start, &mut lines[..rows.len()]);
             let tile = Tile {
-                lhs: &lines[..rows.len()],
+                lhs: all.part(rows.start - self.rows.start..rows.end - self.rows.start),
                 lhs_encoding: lhs.encoding(),
                 rhs: panel,
                 cols: self.cols.len(),
                 fresh: slice == 0 || scaled.is_some(),
                 spans,
+                sums: sums.as_ref().map(|sums| sums.part(rows.start - self.rows.start)),
             };
             let first = if slices == 1 { open.start } else { self.rows.start };
             let place = |rows: &Range<usize>| (rows.start - first) * kernel.width..(rows.end - first) * kernel.width;
-            let sums = if scaled.is_some() { &mut room[..kernel.tile_len()] } else { &mut acc[place(&rows)] };
-            // SAFETY: whoever has a kernel has a CPU that runs it.
-            unsafe { (kernel.tile)(&tile, sums) }
+            let to = if scaled.is_some() { &mut room[..kernel.tile_len()] } else { &mut acc[place(&rows)] };
+            // SAFETY: whoever has a kernel has a CPU that runs it. Tiles do not overlap, and whoever claimed their block
+            // multiplies them.
+            unsafe { (kernel.tile)(&tile, to) }
             if let Some(side) = scaled {
                 // The sums of a segment go on to become floats, which rest in the accumulators' place.
                 let acc = &mut acc[place(&rows)];
@@ -285,7 +286,10 @@ impl Stripe<'_> {
                 kernel.add_segment(&segment, &room[..rows.len() * kernel.width], acc);
             }
             unfinished += 1;
-            if slice + 1 == slices && (i + 1 == tiles || unfinished == together) {
+            if sums.is_some() {
+                // The tile has finished them.
+                open.start = open.end;
+            } else if slice + 1 == slices && (i + 1 == tiles || unfinished == together) {
                 unfinished = 0;
                 self.finish(open.clone(), &mut acc[place(&open)], room);
                 open.start = open.end;
@@ -296,14 +300,25 @@ impl Stripe<'_> {
     /// Finishes rows of which the sums are complete.
     fn finish(&self, rows: Range<usize>, acc: &mut [i32], room: &mut [i32]) {
         let (region, kernel) = (self.region(rows), self.product.kernel);
-        // SAFETY: whoever has a kernel has a CPU that runs it. Tiles do not overlap, and each is finished once, by whoever
-        // claimed its block.
-        unsafe {
-            match self.finish.sums().zip(region.uniform()) {
-                Some((out, offsets)) if region.rescale.is_none() => (kernel.write_sums)(out, &region, offsets, acc),
-                _ => (kernel.finish)(self.finish, &region, acc, room),
-            }
+        // SAFETY: as for a tile, and each is finished once.
+        unsafe { (kernel.finish)(self.finish, &region, acc, room) }
+    }
+
+    /// Where the sums of all rows go, if they are the result.
+    fn sums(&self) -> Option<Sums<'_>> {
+        let Product { sides: [lhs, rhs], rescale, scaled, depth, .. } = self.product;
+        if rescale.is_some() || scaled.is_some() {
+            return None;
         }
+        Some(Sums {
+            out: self.finish.sums()?,
+            row: self.rows.start,
+            cols: self.cols.clone(),
+            row_sums: self.lhs.sums.get(self.rows.start - self.lhs.first..).unwrap_or_default(),
+            col_sums: self.rhs.sums.get(self.cols.start - self.rhs.first..).unwrap_or_default(),
+            offsets: (lhs.offset.uniform()?, rhs.offset.uniform()?),
+            depth: *depth,
+        })
     }
 
     fn region(&self, rows: Range<usize>) -> Region<'_> {

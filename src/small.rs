@@ -3,17 +3,17 @@
 
 use crate::blocks::Shape;
 use crate::buffer::Carver;
-use crate::kernel::{Kernel, MAX_ROWS, Tile};
-use crate::matrix::Operand;
-use crate::output::{Finish, LineOffsets, Region};
+use crate::kernel::{Kernel, Tile};
+use crate::matrix::{Lines, Operand};
+use crate::output::{Finish, LineOffsets, Region, Sums};
 use crate::prepare::Prepared;
 use crate::reading::Reading;
-use crate::source::{Factor, Lines, lhs_encoding};
+use crate::source::{Factor, lhs_encoding};
 use crate::span::{self, Spans};
 
 /// The most multiplications, and the most memory to pack both operands and to sum in.
 const MOST_MACS: f64 = 3e5;
-const MOST_ROOM: usize = 24 << 10;
+const MOST_ROOM: usize = 40 << 10;
 
 /// A small product of 8-bit operands, on one thread. Only the RHS may be packed already.
 pub(crate) struct Small<'a> {
@@ -73,7 +73,7 @@ impl<'a> Small<'a> {
         let (rhs_sums, ints) = ints.split_at_mut(room.rhs_sums);
         let (acc, finishing) = ints.split_at_mut(room.acc);
         let lines = if self.is_in_place {
-            let lines = Lines::InPlace { operand: *self.lhs, depth: 0..depth };
+            let lines = self.lhs.lines();
             for (row, sum) in lhs_sums.iter_mut().enumerate() {
                 *sum = kernel.sum_line(lines.get(row), self.readings[LHS].to);
             }
@@ -81,7 +81,7 @@ impl<'a> Small<'a> {
         } else {
             let pitch = pitch(kernel, depth);
             kernel.pack_lines_apart(self.lhs, &self.readings[LHS], 0..rows, pitch, lhs_bytes, lhs_sums);
-            Lines::Packed { bytes: lhs_bytes, first: 0, pitch, stretch: 0..pitch }
+            Lines::packed(lhs_bytes, rows, pitch, 0..pitch)
         };
         let (panels, rhs_sums, spans): (&[u8], &[i32], _) = match self.rhs {
             Rhs::Ready(prepared, spans) => (prepared.bytes, prepared.sums, spans),
@@ -103,7 +103,6 @@ impl<'a> Small<'a> {
             rescale: None,
         };
         let as_sums = finish.sums().zip(region.uniform());
-        let mut group: [&[u8]; MAX_ROWS] = [&[]; MAX_ROWS];
         let (width, panel_len) = (kernel.width, kernel.pad(depth) * kernel.width);
         // Tiles as equal as can be.
         let height = rows.div_ceil(rows.div_ceil(kernel.rows));
@@ -124,26 +123,31 @@ impl<'a> Small<'a> {
                 let mut row = top;
                 while row < region.rows.end {
                     let count = height.min(region.rows.end - row);
-                    lines.get_all(row, &mut group[..count]);
                     let tile = Tile {
-                        lhs: &group[..count],
+                        lhs: lines.part(row..row + count),
                         lhs_encoding: self.readings[LHS].to,
                         rhs: &panels[panel * panel_len..][..panel_len],
                         cols: region.cols.len(),
                         fresh: true,
                         spans,
+                        sums: as_sums.map(|(out, offsets)| Sums {
+                            out,
+                            row,
+                            cols: region.cols.clone(),
+                            row_sums: lhs_sums.get(row..).unwrap_or_default(),
+                            col_sums: region.col_sums,
+                            offsets,
+                            depth,
+                        }),
                     };
-                    // SAFETY: whoever has a kernel has a CPU that runs it.
+                    // SAFETY: whoever has a kernel has a CPU that runs it, and each tile's part of the result is its own.
                     unsafe { (kernel.tile)(&tile, &mut acc[(row - top) * width..]) }
                     row += count;
                 }
                 top = region.rows.end;
-                // SAFETY: as above, and each part of the result is finished once, here.
-                unsafe {
-                    match as_sums {
-                        Some((out, offsets)) => (kernel.write_sums)(out, &region, offsets, acc),
-                        None => (kernel.finish)(finish, &region, acc, finishing),
-                    }
+                if as_sums.is_none() {
+                    // SAFETY: as above.
+                    unsafe { (kernel.finish)(finish, &region, acc, finishing) }
                 }
             }
         }
@@ -176,7 +180,7 @@ impl Room {
             rhs: cols * kernel.pad(shape.depth),
             lhs_sums: if is_summed[LHS] { shape.rows } else { 0 },
             rhs_sums: if is_summed[RHS] { cols } else { 0 },
-            acc: kernel.finished_together() * kernel.tile_len(),
+            acc: shape.rows.min(kernel.finished_together() * kernel.rows) * kernel.width,
         }
     }
 }

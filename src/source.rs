@@ -2,7 +2,7 @@
 
 use crate::conv::Patches;
 use crate::kernel::{Kernel, MAX_ROWS, MAX_WIDTH};
-use crate::matrix::{Encoding, Operand, Order};
+use crate::matrix::{Encoding, Lines, Operand, Order};
 use crate::output::LineOffsets;
 use crate::packed::{Line, Packed, Side};
 use crate::planes::Planes;
@@ -176,9 +176,9 @@ impl<'a> Source<'a> {
                 let prepared = Prepared { first, bytes, sums: &[], originals };
                 let pieces = self.pieces.max(1);
                 for (piece, depth) in self.each_piece().enumerate() {
-                    let all = self.lines(&prepared, depth);
-                    for (sums, line) in sums.chunks_exact_mut(pieces).zip(first..first + count) {
-                        sums[piece] = kernel.sum_line(all.get(line), self.encoding());
+                    let all = self.lines(&prepared, first..first + count, depth);
+                    for (sums, line) in sums.chunks_exact_mut(pieces).zip(all.iter()) {
+                        sums[piece] = kernel.sum_line(line, self.encoding());
                     }
                 }
                 Prepared { sums, ..prepared }
@@ -230,14 +230,14 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The lines of the LHS over a stretch of the depth.
+    /// Lines of the LHS over a stretch of the depth.
     #[inline]
-    pub(crate) fn lines<'s>(&self, from: &Prepared<'s>, depth: Range<usize>) -> Lines<'s>
+    pub(crate) fn lines<'s>(&self, from: &Prepared<'s>, lines: Range<usize>, depth: Range<usize>) -> Lines<'s>
     where
         'a: 's,
     {
-        if let Some(&operand) = self.in_place() {
-            return Lines::InPlace { operand, depth };
+        if let Some(operand) = self.in_place() {
+            return operand.part(lines, depth).lines();
         }
         let (kernel, line) = (self.kernel, &self.line);
         let (groups, size) = (kernel.groups, kernel.groups.lhs_size());
@@ -250,7 +250,7 @@ impl<'a> Source<'a> {
             let end = if self.segment.is_some() { depth.end } else { groups.pad(depth.end) };
             (kernel.pitch(line.depth), depth.start * size..end * size)
         };
-        Lines::Packed { bytes: from.bytes, first: from.first, pitch, stretch }
+        Lines::packed(&from.bytes[(lines.start - from.first) * pitch..], lines.len(), pitch, stretch)
     }
 
     /// Whether its panels have to be widened.
@@ -332,35 +332,6 @@ impl<'a> Source<'a> {
                 packed.scales(lines.clone(), segment, scales);
                 packed.zero_points(lines.clone(), segment, offsets);
                 offsets.iter_mut().zip(lines).for_each(|(to, line)| *to = self.offset.of(line).wrapping_sub(*to));
-            }
-        }
-    }
-}
-
-/// The lines of an LHS over a stretch of the depth, as a kernel reads them.
-pub(crate) enum Lines<'s> {
-    InPlace { operand: Operand<'s>, depth: Range<usize> },
-    Packed { bytes: &'s [u8], first: usize, pitch: usize, stretch: Range<usize> },
-}
-
-impl<'s> Lines<'s> {
-    #[inline]
-    pub(crate) fn get(&self, line: usize) -> &'s [u8] {
-        match self {
-            Lines::InPlace { operand, depth } => &operand.run(line)[depth.clone()],
-            Lines::Packed { bytes, first, pitch, stretch } => &bytes[(line - first) * pitch..][stretch.clone()],
-        }
-    }
-
-    /// As many lines as `to` has, from one on.
-    #[inline]
-    pub(crate) fn get_all(&self, line: usize, to: &mut [&'s [u8]]) {
-        match self {
-            Lines::InPlace { .. } => to.iter_mut().enumerate().for_each(|(i, to)| *to = self.get(line + i)),
-            Lines::Packed { bytes, first, pitch, stretch } => {
-                // Not by `chunks_exact`, which divides.
-                let start = (line - first) * pitch + stretch.start;
-                to.iter_mut().enumerate().for_each(|(i, to)| *to = &bytes[start + i * pitch..][..stretch.len()]);
             }
         }
     }

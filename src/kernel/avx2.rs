@@ -1,11 +1,11 @@
 //! AVX2: numbers of 16 bits, multiplied in pairs, because `vpmaddubsw` on bytes would saturate.
 
-use super::vector256::{Vector, spread, store, zero};
+use super::vector256::{Vector, plus, put, resume, spread, store, zero};
 use super::{avx2_few, avx2_narrow, shuffle_pairs};
 use std::arch::x86_64::*;
 
 kernel! {
-    name: "avx2", features: ["avx2"], groups: Pairs, rows: 6, width: 16, tile: tile, shuffle: shuffle_pairs, few_lines: avx2_few,
+    name: "avx2", features: ["avx2"], groups: Pairs, rows: 6, width: 16, tile: tile, writes: sums, shuffle: shuffle_pairs, few_lines: avx2_few,
     narrow: &avx2_narrow::KERNEL,
 }
 

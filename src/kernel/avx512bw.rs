@@ -1,18 +1,18 @@
 //! AVX-512BW without VNNI: as AVX2, on 512 bits.
 
-use super::vector512::{Vector, spread, store, zero};
+use super::vector512::{Vector, plus, put, resume, spread, store, zero};
 use super::{avx512bw_few, avx512bw_narrow, shuffle_pairs};
 use std::arch::x86_64::*;
 
 kernel! {
     name: "avx512bw", features: ["avx512f", "avx512bw", "avx512vl"],
-    groups: Pairs, rows: 6, width: 64, tile: tile, shuffle: shuffle_pairs, few_lines: avx512bw_few, narrow: &avx512bw_narrow::KERNEL,
+    groups: Pairs, rows: 12, width: 32, tile: tile, writes: sums, shuffle: shuffle_pairs, few_lines: avx512bw_few, narrow: &avx512bw_narrow::KERNEL,
 }
 
-// 6 × 64 accumulators: 24 registers, 4 for the panel, 1 for a line.
+// 12 × 32 accumulators: 24 registers, 2 for the panel, 1 for a line.
 vector_tile! {
     features: ["avx512f", "avx512bw", "avx512vl"], lanes: 16, group: 2,
-    rows: [1 2 3 4 5 6], vectors: [1 2 3 4] of 64,
+    rows: [1 2 3 4 5 6 7 8 9 10 11 12], vectors: [1 2] of 32,
 }
 
 #[inline]

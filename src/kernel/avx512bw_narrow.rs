@@ -6,13 +6,13 @@ use std::arch::x86_64::*;
 
 kernel! {
     name: "avx512bw-narrow", features: ["avx512f", "avx512bw", "avx512vl"],
-    groups: Quads, rows: 6, width: 64, tile: tile, shuffle: shuffle_quads,
+    groups: Quads, rows: 12, width: 32, tile: tile, shuffle: shuffle_quads,
 }
 
-// 6 × 64 accumulators of two 16-bit sums: 24 registers, 4 for the panel, 1 for a line, 1 for the products.
+// 12 × 32 accumulators of two 16-bit sums: 24 registers, 2 for the panel, 1 for a line, 1 for the products.
 narrow_tile! {
     features: ["avx512f", "avx512bw", "avx512vl"], lanes: 16,
-    rows: [1 2 3 4 5 6], vectors: [1 2 3 4] of 64,
+    rows: [1 2 3 4 5 6 7 8 9 10 11 12], vectors: [1 2] of 32,
 }
 
 /// `vpmaddubsw` takes the unsigned bytes first.

@@ -1,18 +1,18 @@
 //! AVX-512 VNNI: `vpdpbusd` multiplies unsigned by signed bytes, four at a time, without saturating.
 
-use super::vector512::{Vector, load, spread, store, zero};
+use super::vector512::{Vector, load, plus, put, resume, spread, store, zero};
 use super::{avx512vnni_few, shuffle_quads};
 use std::arch::x86_64::*;
 
 kernel! {
     name: "avx512vnni", features: ["avx512f", "avx512bw", "avx512vl", "avx512vnni"],
-    groups: Quads, rows: 6, width: 64, tile: tile, shuffle: shuffle_quads, few_lines: avx512vnni_few,
+    groups: Quads, rows: 12, width: 32, tile: tile, writes: sums, shuffle: shuffle_quads, few_lines: avx512vnni_few,
 }
 
-// 6 × 64 accumulators: 24 registers, 4 for the panel, 1 for a line.
+// 12 × 32 accumulators: 24 registers, 2 for the panel, 1 for a line. So a panel of 1024 depths stays in the L1.
 vector_tile! {
     features: ["avx512f", "avx512bw", "avx512vl", "avx512vnni"], lanes: 16, group: 4,
-    rows: [1 2 3 4 5 6], vectors: [1 2 3 4] of 64,
+    rows: [1 2 3 4 5 6 7 8 9 10 11 12], vectors: [1 2] of 32,
 }
 
 /// `vpdpbusd` takes the unsigned bytes first.

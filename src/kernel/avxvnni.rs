@@ -1,11 +1,11 @@
 //! AVX-VNNI: `vpdpbusd` in its VEX form, on 256 bits, for processors without AVX-512.
 
-use super::vector256::{Vector, spread, store, zero};
+use super::vector256::{Vector, plus, put, resume, spread, store, zero};
 use super::{avxvnni_few, shuffle_quads};
 use std::arch::x86_64::*;
 
 kernel! {
-    name: "avxvnni", features: ["avx2", "avxvnni"], groups: Quads, rows: 6, width: 16, tile: tile,
+    name: "avxvnni", features: ["avx2", "avxvnni"], groups: Quads, rows: 6, width: 16, tile: tile, writes: sums,
     shuffle: shuffle_quads, few_lines: avxvnni_few,
 }
 

@@ -19,11 +19,11 @@ const DEPTHS: usize = 16;
 #[target_feature(enable = "neon", enable = "dotprod")]
 fn multiply<const ROWS: usize, const VECTORS: usize, const SIGNED: bool>(tile: &super::Tile, acc: &mut [i32]) {
     let (rhs, last) = groups::<4, 16>(tile.rhs).as_chunks::<4>();
-    let whole = (tile.lhs[0].len() / DEPTHS).min(rhs.len());
+    let whole = (tile.lhs.len() / DEPTHS).min(rhs.len());
     // Not `from_fn`, whose closure is not inlined here.
     let mut lhs: [&[[u8; DEPTHS]]; ROWS] = [&[]; ROWS];
     for i in 0..ROWS {
-        lhs[i] = &tile.lhs[i].as_chunks().0[..whole];
+        lhs[i] = &tile.lhs.get(i).as_chunks().0[..whole];
     }
     let mut c: [[Vector; VECTORS]; ROWS] = [[zero(); VECTORS]; ROWS];
     for (g, rhs) in rhs[..whole].iter().enumerate() {
@@ -41,7 +41,7 @@ fn multiply<const ROWS: usize, const VECTORS: usize, const SIGNED: bool>(tile: &
     if !last.is_empty() {
         // Nothing of a line lies beyond its end.
         let mut a = [load(&[0; DEPTHS]); ROWS];
-        for (a, line) in a.iter_mut().zip(tile.lhs) {
+        for (a, line) in a.iter_mut().zip(tile.lhs.iter()) {
             *a = load(&rest(&line[whole * DEPTHS..]));
         }
         add_group::<0, ROWS, VECTORS, SIGNED>(&mut c, &a, &last[0]);

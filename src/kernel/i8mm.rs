@@ -29,12 +29,12 @@ const DEPTHS: usize = 16;
 #[target_feature(enable = "neon", enable = "i8mm")]
 fn multiply_pairs<const PAIRS: usize, const VECTORS: usize, const SIGNED: bool>(tile: &super::Tile, acc: &mut [i32]) {
     let (rhs, last) = groups::<12, 16>(tile.rhs).as_chunks::<2>();
-    let whole = (tile.lhs[0].len() / DEPTHS).min(rhs.len());
+    let whole = (tile.lhs.len() / DEPTHS).min(rhs.len());
     // A line without another is its own.
     let mut lines: [[&[u8]; 2]; PAIRS] = [[&[]; 2]; PAIRS];
     let mut lhs: [[&[[u8; DEPTHS]]; 2]; PAIRS] = [[&[]; 2]; PAIRS];
     for i in 0..PAIRS {
-        lines[i] = [tile.lhs[2 * i], tile.lhs[(2 * i + 1).min(tile.lhs.len() - 1)]];
+        lines[i] = [tile.lhs.get(2 * i), tile.lhs.get((2 * i + 1).min(tile.lhs.count() - 1))];
         lhs[i] = [&lines[i][0].as_chunks().0[..whole], &lines[i][1].as_chunks().0[..whole]];
     }
     let mut c = [[[zero(); 2]; VECTORS]; PAIRS];
@@ -63,7 +63,7 @@ fn multiply_pairs<const PAIRS: usize, const VECTORS: usize, const SIGNED: bool>(
             add_group::<1, PAIRS, VECTORS, SIGNED>(&mut c, &a, [second; 2]);
         }
     }
-    for (acc, c) in acc.as_chunks_mut::<24>().0[..tile.lhs.len()].chunks_mut(2).zip(c) {
+    for (acc, c) in acc.as_chunks_mut::<24>().0[..tile.lhs.count()].chunks_mut(2).zip(c) {
         for (v, [left, right]) in c.into_iter().enumerate() {
             let [left, right] = [vreinterpretq_u64_u32(left), vreinterpretq_u64_u32(right)];
             let first = vreinterpretq_u32_u64(vzip1q_u64(left, right));

@@ -57,11 +57,11 @@ macro_rules! narrow_tile {
             acc: &mut [i32],
         ) {
             let rhs: Groups = $crate::pack::groups(tile.rhs);
-            let whole = (tile.lhs[0].len() / 4).min(rhs.len());
+            let whole = (tile.lhs.len() / 4).min(rhs.len());
             // Not `from_fn`, whose closure is not inlined here.
             let mut lhs: [&[[u8; 4]]; ROWS] = [&[]; ROWS];
             for i in 0..ROWS {
-                lhs[i] = &tile.lhs[i].as_chunks().0[..whole];
+                lhs[i] = &tile.lhs.get(i).as_chunks().0[..whole];
             }
             let mut sums: [[Vector; VECTORS]; ROWS] = [[zero(); VECTORS]; ROWS];
             let mut fresh = tile.fresh;
@@ -127,7 +127,7 @@ macro_rules! narrow_tile {
                 let mut low: [Stretch; ROWS] = [[[0; 4]; STRETCH]; ROWS];
                 let mut high = low;
                 for i in 0..ROWS {
-                    let line = &tile.lhs[i][from..];
+                    let line = &tile.lhs.get(i)[from..];
                     [low[i], high[i]] = halves::<SIGNED>(&line[..line.len().min(rhs.len() * 4)]);
                 }
                 // Products of at most 15 · 255 or 15 · 128.

@@ -21,11 +21,11 @@ tile_of_each_shape! { features: ["neon"], lanes: 16, rows: [1 2 3 4], vectors: [
 #[target_feature(enable = "neon")]
 fn multiply<const ROWS: usize, const PANELS: usize, const SIGNED: bool>(tile: &super::Tile, acc: &mut [i32]) {
     let rhs = groups::<4, 32>(tile.rhs);
-    let whole = (tile.lhs[0].len() / 8).min(rhs.len());
+    let whole = (tile.lhs.len() / 8).min(rhs.len());
     // Not `from_fn`, whose closure is not inlined here.
     let mut lhs: [&[[u8; 8]]; ROWS] = [&[]; ROWS];
     for i in 0..ROWS {
-        lhs[i] = &tile.lhs[i].as_chunks().0[..whole];
+        lhs[i] = &tile.lhs.get(i).as_chunks().0[..whole];
     }
     let acc = acc.as_chunks_mut::<16>().0;
     for quarter in 0..tile.cols.div_ceil(4).min(4) {
@@ -41,7 +41,7 @@ fn multiply<const ROWS: usize, const PANELS: usize, const SIGNED: bool>(tile: &s
         if let Some(rhs) = rhs.get(whole) {
             // The depth ends within a group, and nothing of the line lies beyond its end.
             let mut a = [load_half(&[0; 8]); ROWS];
-            for (a, line) in a.iter_mut().zip(tile.lhs) {
+            for (a, line) in a.iter_mut().zip(tile.lhs.iter()) {
                 *a = load_half(&rest(&line[whole * 8..]));
             }
             add_group::<ROWS, SIGNED>(&mut c, &a, &rhs[quarter]);

@@ -22,11 +22,11 @@ tile_of_each_shape! { features: ["neon"], lanes: 16, rows: [1 2 3 4], vectors: [
 #[target_feature(enable = "neon")]
 fn multiply<const ROWS: usize, const PANELS: usize, const SIGNED: bool>(tile: &super::Tile, acc: &mut [i32]) {
     let rhs = groups::<4, 32>(tile.rhs);
-    let whole = (tile.lhs[0].len() / 8).min(rhs.len());
+    let whole = (tile.lhs.len() / 8).min(rhs.len());
     // Not `from_fn`, whose closure is not inlined here.
     let mut lhs: [&[[u8; 8]]; ROWS] = [&[]; ROWS];
     for i in 0..ROWS {
-        lhs[i] = &tile.lhs[i].as_chunks().0[..whole];
+        lhs[i] = &tile.lhs.get(i).as_chunks().0[..whole];
     }
     let stretch = match tile.spans {
         Spans::Uniform(_) => whole.max(1),
@@ -46,7 +46,7 @@ fn multiply<const ROWS: usize, const PANELS: usize, const SIGNED: bool>(tile: &s
             // The depth ends within a group, and nothing of the line lies beyond its end.
             let mut last = [[[0; 8]]; ROWS];
             let mut lhs: [&[[u8; 8]]; ROWS] = [&[]; ROWS];
-            for (last, line) in last.iter_mut().zip(tile.lhs) {
+            for (last, line) in last.iter_mut().zip(tile.lhs.iter()) {
                 *last = [rest(&line[whole * 8..])];
             }
             for i in 0..ROWS {

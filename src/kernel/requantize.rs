@@ -315,3 +315,202 @@ pub(super) mod avx2 {
         }
     }
 }
+
+/// As [`avx2`], twice as many at once; and there are masks, shifts of 64 bits and a way straight to bytes.
+#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+pub(super) mod avx512 {
+    use super::{Columns, Last, Row, Rule};
+    use crate::kernel::vector512::{Vector, plus, resume};
+    use std::arch::x86_64::*;
+
+    /// Columns of a vector, and those that are done together.
+    const HALF: usize = 16;
+    const LANES: usize = 2 * HALF;
+
+    /// The odd lanes of 32 bits.
+    const ODD: __mmask16 = 0b_1010_1010_1010_1010;
+
+    /// As [`super::requantize`]; W is a multiple of 32.
+    #[inline]
+    #[target_feature(enable = "avx512f", enable = "avx512bw", enable = "avx512vl")]
+    pub(in crate::kernel) fn requantize<'r, const W: usize>(
+        rule: Rule,
+        columns: &Columns<W>,
+        last: Last,
+        rows: impl Iterator<Item = Row<'r, W>> + Clone,
+    ) {
+        for first in (0..W / LANES * LANES).step_by(LANES) {
+            let (at, rows) = ([first, first + HALF], rows.clone());
+            match rule {
+                Rule::Twice => {
+                    let scales = [Fixed::of(columns, at[0]), Fixed::of(columns, at[1])];
+                    each(columns, at, last, rows, |half, x| scales[half].twice(x));
+                }
+                Rule::TwiceUp => {
+                    let scales = [Fixed::of(columns, at[0]), Fixed::of(columns, at[1])];
+                    each(columns, at, last, rows, |half, x| scales[half].twice_up(x));
+                }
+                Rule::Once => {
+                    let scales = [Once::of(columns, at[0]), Once::of(columns, at[1])];
+                    each(columns, at, last, rows, |half, x| scales[half].once(x));
+                }
+                Rule::Float => {
+                    let scales = [half_of(&columns.factor, at[0]), half_of(&columns.factor, at[1])];
+                    each(columns, at, last, rows, |half, x| float(x, scales[half]));
+                }
+            }
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn half_of<const W: usize>(values: &[i32; W], first: usize) -> Vector {
+        resume(values[first..].first_chunk().expect("sixteen more"))
+    }
+
+    /// As it is, and with the odd lanes in place of the even ones; not by a shift, as for AVX2.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn even_and_odd(x: Vector) -> [Vector; 2] {
+        [x, _mm512_shuffle_epi32::<0b_11_11_01_01>(x)]
+    }
+
+    /// Two products of 64 bits for each two lanes, something added to them: of the even ones, and of the odd ones.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn products(x: Vector, factors: [Vector; 2], added: [Vector; 2]) -> [Vector; 2] {
+        let x = even_and_odd(x);
+        let product = |i: usize| _mm512_add_epi64(_mm512_mul_epi32(x[i], factors[i]), added[i]);
+        [product(0), product(1)]
+    }
+
+    /// Scales of a vector's columns for two roundings.
+    struct Fixed {
+        factors: [Vector; 2],
+        right: Vector,
+        mask: Vector,
+        half: Vector,
+    }
+
+    impl Fixed {
+        #[inline]
+        #[target_feature(enable = "avx512f")]
+        fn of<const W: usize>(columns: &Columns<W>, first: usize) -> Self {
+            let right = _mm512_and_si512(half_of(&columns.right, first), _mm512_set1_epi32(31));
+            let one = _mm512_set1_epi32(1);
+            let mask = _mm512_sub_epi32(_mm512_sllv_epi32(one, right), one);
+            let factors = even_and_odd(half_of(&columns.factor, first));
+            Self { factors, right, mask, half: _mm512_srli_epi32::<1>(mask) }
+        }
+
+        /// As `high_mul_below_one`.
+        #[inline]
+        #[target_feature(enable = "avx512f")]
+        fn product(&self, x: Vector) -> Vector {
+            let [even, odd] = products(x, self.factors, [_mm512_set1_epi64(1 << 30); 2]);
+            _mm512_mask_blend_epi32(ODD, _mm512_srli_epi64::<31>(even), _mm512_add_epi64(odd, odd))
+        }
+
+        /// Shifts to the right, and rounds up what is left over beyond a threshold.
+        #[inline]
+        #[target_feature(enable = "avx512f")]
+        fn divide(&self, x: Vector, threshold: Vector) -> Vector {
+            let is_more = _mm512_cmpgt_epi32_mask(_mm512_and_si512(x, self.mask), threshold);
+            let shifted = _mm512_srav_epi32(x, self.right);
+            _mm512_mask_sub_epi32(shifted, is_more, shifted, _mm512_set1_epi32(-1))
+        }
+
+        #[inline]
+        #[target_feature(enable = "avx512f")]
+        fn twice(&self, x: Vector) -> Vector {
+            let product = self.product(x);
+            self.divide(product, plus(self.half, _mm512_srli_epi32::<31>(product)))
+        }
+
+        #[inline]
+        #[target_feature(enable = "avx512f")]
+        fn twice_up(&self, x: Vector) -> Vector {
+            self.divide(self.product(x), self.half)
+        }
+    }
+
+    /// Scales of a vector's columns for one rounding.
+    struct Once {
+        factors: [Vector; 2],
+        halves: [Vector; 2],
+        shifts: [Vector; 2],
+    }
+
+    impl Once {
+        #[inline]
+        #[target_feature(enable = "avx512f")]
+        fn of<const W: usize>(columns: &Columns<W>, first: usize) -> Self {
+            let right = _mm512_and_si512(half_of(&columns.right, first), _mm512_set1_epi32(31));
+            let rights = [_mm512_maskz_mov_epi32(!ODD, right), _mm512_srli_epi64::<32>(right)];
+            let half = |right| _mm512_sllv_epi64(_mm512_set1_epi64(1 << 30), right);
+            let shift = |right| _mm512_add_epi64(right, _mm512_set1_epi64(31));
+            Self {
+                factors: even_and_odd(half_of(&columns.factor, first)),
+                halves: [half(rights[0]), half(rights[1])],
+                shifts: [shift(rights[0]), shift(rights[1])],
+            }
+        }
+
+        #[inline]
+        #[target_feature(enable = "avx512f")]
+        fn once(&self, x: Vector) -> Vector {
+            let [even, odd] = products(x, self.factors, self.halves);
+            let (even, odd) = (_mm512_srav_epi64(even, self.shifts[0]), _mm512_srav_epi64(odd, self.shifts[1]));
+            _mm512_mask_blend_epi32(ODD, even, _mm512_slli_epi64::<32>(odd))
+        }
+    }
+
+    /// As `fixed_point::rounded` of the product.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn float(x: Vector, factor: Vector) -> Vector {
+        let product = _mm512_mul_ps(_mm512_cvtepi32_ps(x), _mm512_castsi512_ps(factor));
+        // All that does not fit into 32 bits becomes -2³¹.
+        let rounded = _mm512_cvtps_epi32(product);
+        let is_great = _mm512_cmp_ps_mask::<_CMP_GE_OQ>(product, _mm512_set1_ps((1u32 << 31) as f32));
+        let is_number = _mm512_cmp_ps_mask::<_CMP_ORD_Q>(product, product);
+        let saturated = _mm512_mask_mov_epi32(rounded, is_great, _mm512_set1_epi32(i32::MAX));
+        _mm512_maskz_mov_epi32(is_number, saturated)
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f", enable = "avx512bw", enable = "avx512vl")]
+    fn each<'r, const W: usize>(
+        columns: &Columns<W>,
+        at: [usize; 2],
+        last: Last,
+        rows: impl Iterator<Item = Row<'r, W>>,
+        scaled: impl Fn(usize, Vector) -> Vector,
+    ) {
+        let added = [half_of(&columns.added, at[0]), half_of(&columns.added, at[1])];
+        let all = |x: i32| _mm512_set1_epi32(x);
+        let (offset, least, greatest) = (all(last.offset), all(last.least), all(last.greatest));
+        for ((sums, of_row), to) in rows {
+            let of_row = all(of_row);
+            for half in 0..2 {
+                let Some(to) = to.get_mut(at[half]..).filter(|to| !to.is_empty()) else { break };
+                let sum = plus(plus(half_of(sums, at[half]), added[half]), of_row);
+                let number = plus(scaled(half, sum), offset);
+                let number = _mm512_min_epi32(_mm512_max_epi32(number, least), greatest);
+                put(to, _mm512_cvtepi32_epi8(number));
+            }
+        }
+    }
+
+    /// As many of the bytes as there is room for.
+    #[inline]
+    #[target_feature(enable = "avx512f", enable = "avx512bw", enable = "avx512vl")]
+    fn put(to: &mut [u8], bytes: __m128i) {
+        match to.first_chunk_mut::<HALF>() {
+            // SAFETY: the reference covers the 16 bytes written.
+            Some(whole) => unsafe { _mm_storeu_si128(whole.as_mut_ptr().cast(), bytes) },
+            // SAFETY: the slice covers the bytes written.
+            None => unsafe { _mm_mask_storeu_epi8(to.as_mut_ptr().cast(), (1 << to.len()) - 1, bytes) },
+        }
+    }
+}

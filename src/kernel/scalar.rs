@@ -9,11 +9,11 @@ kernel! {
 }
 
 pub(super) fn tile<const W: usize>(tile: &Tile, acc: &mut [i32]) {
-    let acc = &mut acc.as_chunks_mut::<W>().0[..tile.lhs.len()];
+    let acc = &mut acc.as_chunks_mut::<W>().0[..tile.lhs.count()];
     if tile.fresh {
         acc.as_flattened_mut().fill(0);
     }
-    for (acc, line) in acc.iter_mut().zip(tile.lhs) {
+    for (acc, line) in acc.iter_mut().zip(tile.lhs.iter()) {
         let (pairs, rest) = line.as_chunks();
         let rest = if let &[a, b] = rest { &[[a, b, 0, 0]][..] } else { &[] };
         for (&[a, b, c, d], rhs) in pairs.iter().chain(rest).zip(groups::<W, 2>(tile.rhs)) {

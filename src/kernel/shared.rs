@@ -2,8 +2,7 @@
 
 use super::Vectors;
 use super::vectors::Kind;
-use crate::matrix::Output;
-use crate::output::{self, Finish, FinishFn, Region, WriteSumsFn};
+use crate::output::{self, Finish, FinishFn, Region};
 use crate::planes::{self, ExpandFn, Planes};
 use crate::segment::{self, AddSegmentFn, Segment};
 
@@ -12,7 +11,6 @@ pub(super) struct Shared {
     pub expand: ExpandFn,
     pub add_segment: AddSegmentFn,
     pub finish: FinishFn,
-    pub write_sums: WriteSumsFn,
 }
 
 impl Vectors {
@@ -45,7 +43,7 @@ macro_rules! shared {
             use super::*;
 
             pub(super) const fn shared<const W: usize>() -> Shared {
-                Shared { expand, add_segment: add_segment::<W>, finish: finish::<W>, write_sums: write_sums::<W> }
+                Shared { expand, add_segment: add_segment::<W>, finish: finish::<W> }
             }
 
             $(#[target_feature(enable = $feature)])*
@@ -67,17 +65,6 @@ macro_rules! shared {
             ) {
                 // SAFETY: this function's own promise.
                 unsafe { output::finish::<W>(finish, region, acc, room, Vectors(Kind::$kind)) }
-            }
-
-            $(#[target_feature(enable = $feature)])*
-            unsafe fn write_sums<const W: usize>(
-                out: &Output<i32>,
-                region: &Region,
-                offsets: (i32, i32),
-                acc: &[i32],
-            ) {
-                // SAFETY: this function's own promise.
-                unsafe { output::write_sums::<W>(out, region, offsets, acc) }
             }
         }
     };

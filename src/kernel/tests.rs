@@ -52,12 +52,12 @@ mod odd {
     /// What the dot-product instructions do, one number at a time.
     fn bytes<const W: usize, const G: usize, const LIKE: bool>(tile: &Tile, acc: &mut [i32]) {
         let rhs_encoding = if LIKE { tile.lhs_encoding } else { tile.lhs_encoding.other() };
-        assert!(tile.cols <= W && !tile.lhs.is_empty());
-        for (acc, line) in acc.as_chunks_mut::<W>().0.iter_mut().zip(tile.lhs) {
+        assert!(tile.cols <= W && tile.lhs.count() > 0);
+        for (acc, line) in acc.as_chunks_mut::<W>().0.iter_mut().zip(tile.lhs.iter()) {
             for (w, acc) in acc.iter_mut().enumerate() {
                 let numbers = groups::<W, G>(tile.rhs).iter().flat_map(|group| group[w]);
                 let sum: i32 =
-                    numbers.zip(*line).map(|(b, &a)| tile.lhs_encoding.decode(a) * rhs_encoding.decode(b)).sum();
+                    numbers.zip(line).map(|(b, &a)| tile.lhs_encoding.decode(a) * rhs_encoding.decode(b)).sum();
                 *acc = if tile.fresh { sum } else { acc.wrapping_add(sum) };
             }
         }

@@ -37,6 +37,28 @@ pub(super) fn resume(from: &[i32; 8]) -> Vector {
     unsafe { _mm256_loadu_si256(from.as_ptr().cast()) }
 }
 
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn plus(x: Vector, y: Vector) -> Vector {
+    _mm256_add_epi32(x, y)
+}
+
+/// As many of the first lanes as there is room for.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn put(to: &mut [i32], value: Vector) {
+    match to.first_chunk_mut::<8>() {
+        // SAFETY: the reference covers the 32 bytes written.
+        Some(whole) => unsafe { _mm256_storeu_si256(whole.as_mut_ptr().cast(), value) },
+        None => {
+            let lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+            let mask = _mm256_cmpgt_epi32(_mm256_set1_epi32(to.len() as i32), lanes);
+            // SAFETY: the slice covers the lanes written.
+            unsafe { _mm256_maskstore_epi32(to.as_mut_ptr(), mask, value) }
+        }
+    }
+}
+
 /// The sum of all lanes.
 #[inline]
 #[target_feature(enable = "avx2")]

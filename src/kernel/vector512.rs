@@ -36,6 +36,24 @@ pub(super) fn resume(from: &[i32; 16]) -> Vector {
     unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
 }
 
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn plus(x: Vector, y: Vector) -> Vector {
+    _mm512_add_epi32(x, y)
+}
+
+/// As many of the first lanes as there is room for.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn put(to: &mut [i32], value: Vector) {
+    match to.first_chunk_mut::<16>() {
+        // SAFETY: the reference covers the 64 bytes written.
+        Some(whole) => unsafe { _mm512_storeu_si512(whole.as_mut_ptr().cast(), value) },
+        // SAFETY: the slice covers the lanes written.
+        None => unsafe { _mm512_mask_storeu_epi32(to.as_mut_ptr(), (1 << to.len()) - 1, value) },
+    }
+}
+
 /// The sum of all lanes.
 #[inline]
 #[target_feature(enable = "avx512f")]

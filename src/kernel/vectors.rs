@@ -88,9 +88,12 @@ impl Vectors {
         rows: impl Iterator<Item = Row<'r, W>> + Clone,
     ) {
         match self.0 {
-            // SAFETY: as above; those with wider vectors have these, too.
+            // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 | Kind::Avx512 => unsafe { requantize::avx2::requantize(rule, columns, last, rows) },
+            Kind::Avx2 => unsafe { requantize::avx2::requantize(rule, columns, last, rows) },
+            // SAFETY: as above.
+            #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+            Kind::Avx512 => unsafe { requantize::avx512::requantize(rule, columns, last, rows) },
             _ => requantize::requantize(rule, columns, last, rows),
         }
     }

@@ -145,7 +145,7 @@ impl<T: Word> Loop for Spreading<'_, T> {
         match self.width {
             // Of a length that is known, a row takes an instruction or two.
             16 => self.rows_of::<16>(),
-            64 => self.rows_of::<64>(),
+            32 => self.rows_of::<32>(),
             _ => self.rows(),
         }
     }

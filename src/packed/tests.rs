@@ -3,7 +3,7 @@
 use super::*;
 use crate::kernel::Tile;
 use crate::kernel::tests::{ODD_KERNELS, narrow, noise};
-use crate::matrix::Order;
+use crate::matrix::{Lines, Order};
 use crate::reference;
 use crate::span::Spans;
 use proptest::prelude::*;
@@ -331,10 +331,15 @@ proptest! {
             for row in 0..rows {
                 let panels = panels.prepared().bytes.chunks_exact(kernel.width * kernel.pad(depth));
                 for (panel, acc) in panels.zip(found[row * cols..].chunks_exact_mut(kernel.width)) {
-                    let line = &lines.prepared().bytes[row * pitch..][..used];
-                    let lhs_encoding = lines.stored();
-                    let (lhs, spans) = (&[line], Spans::Uniform(0));
-                    let tile = Tile { lhs, lhs_encoding, rhs: panel, cols: kernel.width, fresh: true, spans };
+                    let tile = Tile {
+                        lhs: Lines::packed(&lines.prepared().bytes[row * pitch..], 1, pitch, 0..used),
+                        lhs_encoding: lines.stored(),
+                        rhs: panel,
+                        cols: kernel.width,
+                        fresh: true,
+                        spans: Spans::Uniform(0),
+                        sums: None,
+                    };
                     // SAFETY: whoever has a kernel has a CPU that runs it.
                     unsafe { (kernel.tile)(&tile, acc) }
                 }

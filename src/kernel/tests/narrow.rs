@@ -2,7 +2,7 @@
 
 use crate::kernel::tests::{narrow, noise};
 use crate::kernel::{Kernel, Tile};
-use crate::matrix::Encoding;
+use crate::matrix::{Encoding, Lines};
 use crate::range::ElementRange;
 use crate::reference;
 use crate::span::{STRETCH, Spans, room, span};
@@ -91,16 +91,17 @@ impl Case {
             if self.padded {
                 lines.iter_mut().for_each(|line| line.resize(kernel.pad(self.depth), 0));
             }
-            let lines: Vec<&[u8]> = lines.iter().map(Vec::as_slice).collect();
+            let (len, lines) = (lines[0].len(), lines.concat());
             for rows in 1..=kernel.rows {
                 let cols = 1 + (self.seed as usize + rows * 7) % kernel.width;
                 let tile = Tile {
-                    lhs: &lines[..rows],
+                    lhs: Lines::packed(&lines, rows, len, 0..len),
                     lhs_encoding: a,
                     rhs: &panel,
                     cols,
                     fresh: self.fresh,
                     spans: self.spans(),
+                    sums: None,
                 };
                 let mut acc = vec![0x7fff_fff0; rows * kernel.width];
                 // SAFETY: whoever has a kernel has a CPU that runs it.

@@ -1,0 +1,86 @@
+//! Sums that are the result: nothing but offsets is added to them.
+
+use crate::matrix::Output;
+use std::ops::Range;
+
+/// Where a tile's sums go, and what uniform offsets of the operands add to them.
+#[derive(Clone)]
+pub(crate) struct Sums<'a> {
+    pub out: &'a Output<'a, i32>,
+    /// The tile's first row.
+    pub row: usize,
+    pub cols: Range<usize>,
+    /// The sums of the tile's rows of the LHS, and of the panel's columns of the RHS; empty if nobody needs them.
+    pub row_sums: &'a [i32],
+    pub col_sums: &'a [i32],
+    /// What is added to the numbers of the LHS and to those of the RHS.
+    pub offsets: (i32, i32),
+    pub depth: usize,
+}
+
+impl Sums<'_> {
+    /// Those of a tile so many rows further down.
+    #[inline(always)]
+    pub(crate) fn part(&self, row: usize) -> Self {
+        let row_sums = self.row_sums.get(row..).unwrap_or_default();
+        Self { row: self.row + row, cols: self.cols.clone(), row_sums, ..*self }
+    }
+
+    /// The places of so many rows.
+    ///
+    /// # Safety
+    /// Nobody else uses them.
+    #[inline(always)]
+    pub(crate) unsafe fn rows(&self, count: usize) -> impl Iterator<Item = &mut [i32]> {
+        // SAFETY: this function's own promise.
+        unsafe { self.out.block(self.row..self.row + count, self.cols.clone()) }
+    }
+
+    /// What is added to the rows of a tile of `N`.
+    #[inline(always)]
+    pub(crate) fn of_rows<const N: usize>(&self) -> [i32; N] {
+        assert!(self.row_sums.is_empty() || self.row_sums.len() >= N);
+        let mut terms = self.row_sums.first_chunk().copied().unwrap_or([0; N]);
+        terms.iter_mut().for_each(|sum| *sum = self.of_row(*sum));
+        terms
+    }
+
+    #[inline(always)]
+    fn of_row(&self, sum: i32) -> i32 {
+        let (a, b) = self.offsets;
+        sum.wrapping_add(a.wrapping_mul(self.depth as i32)).wrapping_mul(b)
+    }
+
+    /// What is added to each column of a panel.
+    #[inline(always)]
+    pub(crate) fn of_cols<const W: usize>(&self) -> [i32; W] {
+        let mut terms = self.col_sums.first_chunk().copied().unwrap_or([0; W]);
+        terms.iter_mut().for_each(|sum| *sum = sum.wrapping_mul(self.offsets.0));
+        terms
+    }
+
+    /// Brings so many rows of sums to their place.
+    ///
+    /// # Safety
+    /// Nobody else uses it.
+    #[inline(always)]
+    pub(crate) unsafe fn write<const W: usize>(&self, count: usize, acc: &[i32]) {
+        let of_cols = self.of_cols::<W>();
+        // SAFETY: this function's own promise.
+        let rows = unsafe { self.rows(count) };
+        for (i, (to, acc)) in rows.zip(acc.as_chunks::<W>().0).enumerate() {
+            let of_row = self.of_row(self.row_sums.get(i).copied().unwrap_or(0));
+            if let Some(whole) = to.first_chunk_mut::<W>() {
+                // Straight from memory to memory: an array in between would go through the stack.
+                for j in 0..W {
+                    whole[j] = acc[j].wrapping_add(of_cols[j]).wrapping_add(of_row);
+                }
+                continue;
+            }
+            for ((to, acc), of_cols) in to.chunks_mut(8).zip(acc.chunks(8)).zip(of_cols.chunks(8)) {
+                let sums = acc.iter().zip(of_cols).map(|(x, of_col)| x.wrapping_add(*of_col).wrapping_add(of_row));
+                to.iter_mut().zip(sums).for_each(|(to, sum)| *to = sum);
+            }
+        }
+    }
+}
