@@ -343,11 +343,12 @@ fn last_group(rest: &[u8]) -> [u8; 4] {
 
 /// Defines `tile` in terms of a module's own `Vector`, `zero`, `load` (a group of as many lines as a vector has lanes),
 /// `spread` (a group of one line), `dot` and `store`, `resume`, `plus` and `put`. The inner loop loads the vectors of a
-/// panel's group once and multiplies them by each line's.
+/// panel's group once and multiplies them by each line's. What lies so many bytes `ahead` is fetched, which may be of the next
+/// panel: a panel that comes from beyond the L2 is late otherwise.
 #[cfg(target_arch = "x86_64")]
 macro_rules! vector_tile {
     (features: [$($feature:tt),*], lanes: $lanes:literal, group: $group:literal,
-     rows: $rows:tt, vectors: $vectors:tt of $width:literal $(,)?) => {
+     rows: $rows:tt, vectors: $vectors:tt of $width:literal $(, ahead: $ahead:literal)? $(,)?) => {
         tile_of_each_shape! { features: [$($feature),*], lanes: $lanes, rows: $rows, vectors: $vectors }
 
         $(#[target_feature(enable = $feature)])*
@@ -365,6 +366,9 @@ macro_rules! vector_tile {
             let acc = &mut acc.as_chunks_mut::<$width>().0[..ROWS];
             let mut c: [[Vector; VECTORS]; ROWS] = [[zero(); VECTORS]; ROWS];
             for (g, b) in rhs[..whole].iter().enumerate() {
+                $(for b in b {
+                    $crate::kernel::vector256::prefetch(b.as_ptr().wrapping_add($ahead));
+                })?
                 let b: [Vector; VECTORS] = std::array::from_fn(|v| load(&b[v]));
                 for (c, a) in c.iter_mut().zip(&lhs) {
                     // SAFETY: every line was cut to `whole` groups.

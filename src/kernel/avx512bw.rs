@@ -12,7 +12,7 @@ kernel! {
 // 12 × 32 accumulators: 24 registers, 2 for the panel, 1 for a line.
 vector_tile! {
     features: ["avx512f", "avx512bw", "avx512vl"], lanes: 16, group: 2,
-    rows: [1 2 3 4 5 6 7 8 9 10 11 12], vectors: [1 2] of 32,
+    rows: [1 2 3 4 5 6 7 8 9 10 11 12], vectors: [1 2] of 32, ahead: 8192,
 }
 
 #[inline]
