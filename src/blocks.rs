@@ -59,13 +59,15 @@ pub(crate) struct Shape {
 impl Shape {
     /// Multiplications, as a float, because they may exceed any integer.
     pub(crate) fn macs(&self) -> f64 {
-        self.rows as f64 * self.cols as f64 * self.depth as f64
+        // Signed, which processors convert by one instruction: no dimension has that bit.
+        [self.rows, self.cols, self.depth].iter().map(|&len| len as i64 as f64).product()
     }
 
     /// Whether packed operands could lie in memory at all; if so, no size computed from the shape overflows.
     pub(crate) fn is_packable(&self) -> bool {
-        const MOST: f64 = (1u64 << 56) as f64;
-        let padded = |lines: usize| (lines as f64 + 256.0) * (self.depth as f64 + 256.0);
+        const MOST: u64 = 1 << 56;
+        let padded = |len: usize| (len as u64).saturating_add(256);
+        let padded = |lines: usize| padded(lines).saturating_mul(padded(self.depth));
         padded(self.rows) < MOST && padded(self.cols) < MOST
     }
 }

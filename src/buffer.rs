@@ -24,10 +24,13 @@ impl Buffer {
     }
 
     /// Makes room for at least `len` bytes, whose values are unspecified.
+    #[inline(always)]
     pub(crate) fn reserve(&mut self, len: usize) -> Result<(), Error> {
-        if len <= self.len {
-            return Ok(());
-        }
+        if len <= self.len { Ok(()) } else { self.grow(len) }
+    }
+
+    #[cold]
+    fn grow(&mut self, len: usize) -> Result<(), Error> {
         let out_of_memory = Error::OutOfMemory { bytes: len };
         let layout = Layout::from_size_align(len, ALIGN).map_err(|_| out_of_memory)?;
         // Freed first, so that the old and the new memory never count together.
@@ -39,17 +42,20 @@ impl Buffer {
         Ok(())
     }
 
+    #[inline]
     pub(crate) fn as_slice(&self) -> &[u8] {
         // SAFETY: an empty buffer's pointer is not null, any other owns `len` initialized bytes.
         unsafe { std::slice::from_raw_parts(self.aligned(), self.len) }
     }
 
+    #[inline]
     pub(crate) fn as_mut_slice(&mut self) -> &mut [u8] {
         // SAFETY: as in `as_slice`, and the buffer is borrowed mutably.
         unsafe { std::slice::from_raw_parts_mut(self.aligned(), self.len) }
     }
 
     /// The start of the bytes; dangling, but aligned, when there are none.
+    #[inline]
     fn aligned(&self) -> *mut u8 {
         if self.len == 0 { std::ptr::without_provenance_mut(ALIGN) } else { self.data.as_ptr() }
     }
@@ -72,12 +78,14 @@ impl<'a> Carver<'a> {
         len.next_multiple_of(ALIGN)
     }
 
+    #[inline]
     pub(crate) fn bytes(&mut self, len: usize) -> &'a mut [u8] {
         let (piece, rest) = std::mem::take(&mut self.rest).split_at_mut(Self::cost(len));
         self.rest = rest;
         &mut piece[..len]
     }
 
+    #[inline]
     pub(crate) fn ints(&mut self, len: usize) -> &'a mut [i32] {
         let bytes = self.bytes(len * size_of::<i32>());
         // SAFETY: any four bytes are an i32.

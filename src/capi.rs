@@ -116,6 +116,7 @@ trait Within<T> {
 }
 
 impl<T> Within<T> for Result<T, Error> {
+    #[inline(always)]
     fn within(self, argument: &'static str) -> Result<T, Failure> {
         self.map_err(|error| Failure { error, place: Place::Descriptor(argument) })
     }

@@ -75,4 +75,10 @@ impl Context {
     pub(crate) fn scratch(&self, len: usize) -> Result<Scratch<'_>, Error> {
         self.shelf.scratch(len)
     }
+
+    /// The same for `work` alone.
+    #[inline(always)]
+    pub(crate) fn lend(&self, len: usize, work: impl FnOnce(&mut [u8])) -> Result<(), Error> {
+        self.shelf.lend(len, work)
+    }
 }

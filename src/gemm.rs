@@ -46,34 +46,51 @@ pub(crate) fn gemm_in(
     let macs = shape.macs();
     let is_shared = macs >= WORTH_WAKING || macs >= WORTH_SHARING && context.threads.are_worth_it();
     let threads = if is_shared { context.threads() } else { 1 };
-    Walk::new(context, lhs, rhs, shape, threads).run(context, finish, workspace)
+    with_walk(context, lhs, rhs, shape, threads, |walk| walk.run(context, finish, workspace))
 }
 
 /// How many bytes of the caller's a product may need.
 pub(crate) fn workspace_len(context: &Context, lhs: &Factor, rhs: &Factor) -> Result<usize, Error> {
     let Some(shape) = shape(lhs, rhs)? else { return Ok(0) };
     // Whether threads are worth it is decided anew by each call.
-    let len = |threads| Walk::new(context, lhs, rhs, shape, threads).scratch_len();
+    let len = |threads| with_walk(context, lhs, rhs, shape, threads, |walk| walk.scratch_len());
     Ok(Scratch::callers_len(len(1).max(len(context.threads()))))
 }
 
-/// The ways to compute a product.
-#[expect(clippy::large_enum_variant, reason = "it lies on the stack of one call")]
-enum Walk<'a> {
-    Small(Small<'a>),
-    Few(Few<'a>),
-    Blocks(Product<'a>),
+/// The ways to compute a product, lent by whoever made them: to move them would take longer than some products do.
+#[derive(Clone, Copy)]
+enum Walk<'w> {
+    Small(&'w Small<'w>),
+    Few(&'w Few<'w>),
+    Blocks(&'w Product<'w>),
 }
 
-impl<'a> Walk<'a> {
-    fn new(context: &'a Context, lhs: &'a Factor<'a>, rhs: &'a Factor<'a>, shape: Shape, threads: usize) -> Self {
-        let small = || Small::new(context.kernel, lhs, rhs, shape).map(Walk::Small);
-        let few = || Few::new(context, lhs, rhs, shape, threads).map(Walk::Few);
-        let walk = if shape.rows.min(shape.cols) <= VERY_FEW { few().or_else(small) } else { small().or_else(few) };
-        walk.unwrap_or_else(|| Walk::Blocks(Product::new(context, lhs, rhs, shape, threads)))
+/// Calls `then` with the way that suits the product best.
+#[inline(always)]
+fn with_walk<R>(
+    context: &Context,
+    lhs: &Factor,
+    rhs: &Factor,
+    shape: Shape,
+    threads: usize,
+    then: impl FnOnce(Walk) -> R,
+) -> R {
+    let are_few = shape.rows.min(shape.cols) <= VERY_FEW;
+    if are_few && let Some(few) = &Few::new(context, lhs, rhs, shape, threads) {
+        return then(Walk::Few(few));
     }
+    if let Some(small) = &Small::new(context.kernel, lhs, rhs, shape) {
+        return then(Walk::Small(small));
+    }
+    if !are_few && let Some(few) = &Few::new(context, lhs, rhs, shape, threads) {
+        return then(Walk::Few(few));
+    }
+    then(Walk::Blocks(&Product::new(context, lhs, rhs, shape, threads)))
+}
 
-    fn scratch_len(&self) -> usize {
+impl Walk<'_> {
+    #[inline(always)]
+    fn scratch_len(self) -> usize {
         match self {
             Walk::Small(small) => small.scratch_len(),
             Walk::Few(few) => few.scratch_len(),
@@ -81,18 +98,18 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn run(&self, context: &Context, finish: &Finish, workspace: Option<&mut [u8]>) -> Result<(), Error> {
+    #[inline(always)]
+    fn run(self, context: &Context, finish: &Finish, workspace: Option<&mut [u8]>) -> Result<(), Error> {
         let len = self.scratch_len();
-        let mut scratch = match workspace {
-            Some(workspace) => Scratch::callers(workspace, len)?,
-            None => context.scratch(len)?,
+        let run = |scratch: &mut [u8]| match self {
+            Walk::Small(small) => small.run(finish, scratch),
+            Walk::Few(few) => few.run(finish, scratch),
+            Walk::Blocks(product) => product.run(finish, scratch),
         };
-        match self {
-            Walk::Small(small) => small.run(finish, scratch.as_mut_slice()),
-            Walk::Few(few) => few.run(finish, scratch.as_mut_slice()),
-            Walk::Blocks(product) => product.run(finish, scratch.as_mut_slice()),
+        match workspace {
+            Some(workspace) => Scratch::callers(workspace, len).map(|mut scratch| run(scratch.as_mut_slice())),
+            None => context.lend(len, run),
         }
-        Ok(())
     }
 }
 
@@ -101,15 +118,19 @@ impl<'a> Walk<'a> {
 pub(crate) fn gemm_by(way: usize, context: &Context, lhs: &Factor, rhs: &Factor, finish: &Finish) -> bool {
     let Some(shape) = shape(lhs, rhs).unwrap() else { return false };
     let threads = context.threads();
-    let walk = match way {
-        0 => Small::new(context.kernel, lhs, rhs, shape).map(Walk::Small),
-        1 => Few::new(context, lhs, rhs, shape, threads).map(Walk::Few),
-        _ => Some(Walk::Blocks(Product::new(context, lhs, rhs, shape, threads))),
-    };
-    walk.map(|walk| walk.run(context, finish, None).unwrap()).is_some()
+    let run = |walk: Walk| walk.run(context, finish, None).unwrap();
+    match way {
+        0 => Small::new(context.kernel, lhs, rhs, shape).map(|small| run(Walk::Small(&small))).is_some(),
+        1 => Few::new(context, lhs, rhs, shape, threads).map(|few| run(Walk::Few(&few))).is_some(),
+        _ => {
+            run(Walk::Blocks(&Product::new(context, lhs, rhs, shape, threads)));
+            true
+        }
+    }
 }
 
 /// The shape of a product that has results.
+#[inline(always)]
 fn shape(lhs: &Factor, rhs: &Factor) -> Result<Option<Shape>, Error> {
     assert_eq!(lhs.depth(), rhs.depth(), "the operands differ in depth");
     let shape = Shape { rows: lhs.lines(), cols: rhs.lines(), depth: lhs.depth() };

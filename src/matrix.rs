@@ -73,11 +73,23 @@ unsafe impl Send for Operand<'_> {}
 unsafe impl Sync for Operand<'_> {}
 
 impl<'a> Operand<'a> {
+    /// That of no elements.
+    pub(crate) const EMPTY: Self = Self {
+        data: std::ptr::dangling(),
+        stride: 0,
+        lines: 0,
+        depth: 0,
+        order: Order::DepthContiguous,
+        encoding: Encoding::U8,
+        lifetime: PhantomData,
+    };
+
     /// A view of `lines` × `depth` bytes at `data`; `stride` bytes lie between the starts of two contiguous runs,
     /// which may overlap. None if the view reaches beyond the address space.
     ///
     /// # Safety
     /// Every contiguous run of the view is readable and unchanged for `'a`.
+    #[inline(always)]
     pub unsafe fn from_raw(
         data: *const u8,
         (lines, depth): (usize, usize),
@@ -195,6 +207,7 @@ impl<'a> Operand<'a> {
     }
 
     /// Where the view's bytes lie.
+    #[inline]
     pub(crate) fn runs(&self) -> Runs {
         let (count, len) = match self.order {
             Order::DepthContiguous => (self.lines, self.depth),
@@ -282,6 +295,7 @@ impl<'a, T> Output<'a, T> {
     ///
     /// # Safety
     /// Every row of the view is writable and used by nobody else for `'a`; where there are several, `stride >= cols`.
+    #[inline]
     pub unsafe fn from_raw(data: *mut T, (rows, cols): (usize, usize), stride: usize) -> Option<Self> {
         debug_assert!(rows <= 1 || stride >= cols);
         extent::<T>(data, rows, cols, stride)?;
@@ -325,6 +339,7 @@ impl<'a, T> Output<'a, T> {
     }
 
     /// Where the view's bytes lie.
+    #[inline]
     pub(crate) fn runs(&self) -> Runs {
         Runs {
             start: self.data.addr(),
@@ -340,6 +355,7 @@ impl<'a, T> Output<'a, T> {
 ///
 /// # Safety
 /// If there are any, `data` is aligned, and they are readable and unchanged for `'a`.
+#[inline]
 pub(crate) unsafe fn slice<'a, T>(data: *const T, count: usize) -> Option<&'a [T]> {
     if count == 0 {
         return Some(&[]);
@@ -355,6 +371,7 @@ pub(crate) fn bytes_of<T>(values: &[T]) -> Runs {
 }
 
 /// How far, in bytes, `runs` runs of `len` elements reach; a stride between fewer than two runs counts for nothing.
+#[inline(always)]
 pub(crate) fn extent<T>(data: *const T, runs: usize, len: usize, stride: usize) -> Option<usize> {
     if runs == 0 || len == 0 {
         return Some(0);
@@ -380,6 +397,7 @@ impl Runs {
         Self { start, count, len, stride }
     }
 
+    #[inline]
     fn extent(&self) -> usize {
         if self.count == 0 || self.len == 0 {
             return 0;
@@ -387,17 +405,22 @@ impl Runs {
         (self.count - 1) * self.stride + self.len
     }
 
+    #[inline]
     fn end(&self) -> usize {
         self.start + self.extent()
     }
 
     /// Whether any byte belongs to both. The gaps between runs belong to neither, so two matrices may lie side by side
     /// in one larger one.
+    #[inline]
     pub(crate) fn overlap(&self, other: &Runs) -> bool {
+        self.start < other.end() && other.start < self.end() && self.share_a_byte(other)
+    }
+
+    /// The same, run by run.
+    #[cold]
+    fn share_a_byte(&self, other: &Runs) -> bool {
         if self.extent() == 0 || other.extent() == 0 {
-            return false;
-        }
-        if self.end() <= other.start || other.end() <= self.start {
             return false;
         }
         (0..self.count).any(|i| other.meets(self.start + i * self.stride, self.len))

@@ -175,6 +175,7 @@ impl Packed {
 /// What it is.
 impl Packed {
     /// The packed operand itself: what a file of it holds.
+    #[inline(always)]
     pub(crate) fn blob(&self) -> &[u8] {
         &self.memory.as_slice()[..self.sections.end()]
     }
@@ -250,6 +251,7 @@ impl Packed {
     }
 
     /// How its numbers became those that are stored.
+    #[inline(always)]
     pub(crate) fn reading(&self) -> Reading {
         self.label.reading(self.kernel, self.stored, self.range)
     }
@@ -261,6 +263,7 @@ impl Packed {
     }
 
     /// Whether `kernel` reads it as it lies, or widened.
+    #[inline]
     pub(crate) fn is_for(&self, kernel: &Kernel) -> bool {
         std::ptr::eq(kernel, self.kernel) || Layout::of(kernel, self.layout.form, self.label.line) == Some(self.layout)
     }
@@ -271,15 +274,18 @@ impl Packed {
     }
 
     /// All lines with their sums, for kernels that [`Packed::is_for`] admits.
+    #[inline(always)]
     pub(crate) fn prepared(&self) -> Prepared<'_> {
         Prepared { first: 0, bytes: self.bytes(), sums: ints(&self.blob()[self.sections.sums.clone()]), originals: &[] }
     }
 
     /// How many groups sums of 16 bits hold: for each panel those of its stretches. None if it is not known.
+    #[inline]
     pub(crate) fn spans(&self) -> Option<&[u8]> {
         self.label.spans.then(|| &self.blob()[self.sections.spans.clone()])
     }
 
+    #[inline(always)]
     fn bytes(&self) -> &[u8] {
         &self.blob()[self.sections.bytes.clone()]
     }

@@ -2,38 +2,100 @@
 
 use crate::buffer::{ALIGN, Buffer};
 use crate::error::Error;
-use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::cell::UnsafeCell;
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// One for each of so many concurrent callers. Those beyond get buffers of their own.
 const BUFFERS: usize = 16;
 
 /// Buffers that stay from call to call. A call borrows the first that no other has.
 pub(crate) struct Shelf {
-    buffers: [Mutex<Buffer>; BUFFERS],
+    slots: [Slot; BUFFERS],
+}
+
+/// A buffer, and whether a call has it. A mutex without those who wait, for nobody does: giving it back is a plain store, which
+/// saves a small product some 5 ns.
+struct Slot {
+    is_taken: AtomicBool,
+    buffer: UnsafeCell<Buffer>,
+}
+
+// SAFETY: only the one call that has taken the buffer uses it.
+unsafe impl Sync for Slot {}
+
+/// A buffer that a call has taken.
+pub(crate) struct Loan<'a>(&'a Slot);
+
+impl Slot {
+    #[inline]
+    fn take(&self) -> Option<Loan<'_>> {
+        let is_free = !self.is_taken.load(Relaxed) && !self.is_taken.swap(true, Acquire);
+        is_free.then(|| Loan(self))
+    }
+}
+
+impl Deref for Loan<'_> {
+    type Target = Buffer;
+
+    #[inline]
+    fn deref(&self) -> &Buffer {
+        // SAFETY: it was taken for this loan alone.
+        unsafe { &*self.0.buffer.get() }
+    }
+}
+
+impl DerefMut for Loan<'_> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Buffer {
+        // SAFETY: it was taken for this loan alone, which is borrowed mutably.
+        unsafe { &mut *self.0.buffer.get() }
+    }
+}
+
+impl Drop for Loan<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.is_taken.store(false, Release);
+    }
 }
 
 impl Shelf {
     pub(crate) fn new() -> Self {
-        Self { buffers: [const { Mutex::new(Buffer::empty()) }; BUFFERS] }
+        let empty = || Slot { is_taken: AtomicBool::new(false), buffer: UnsafeCell::new(Buffer::empty()) };
+        Self { slots: std::array::from_fn(|_| empty()) }
     }
 
-    /// At least `len` bytes for one call. Never waits: in a child of fork a lock may be held by a thread that is not
-    /// there.
+    /// At least `len` bytes for one call.
     pub(crate) fn scratch(&self, len: usize) -> Result<Scratch<'_>, Error> {
-        let on_loan = self.buffers.iter().find_map(|buffer| match buffer.try_lock() {
-            Ok(buffer) => Some(buffer),
-            Err(TryLockError::Poisoned(buffer)) => Some(buffer.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        });
-        let mut scratch = on_loan.map_or(Scratch::Own(Buffer::empty()), Scratch::OnLoan);
+        let mut scratch = self.free().map_or(Scratch::Own(Buffer::empty()), Scratch::OnLoan);
         scratch.reserve(len)?;
         Ok(scratch)
+    }
+
+    /// As [`Shelf::scratch`], for `work` alone, which is quicker than to hand it about.
+    #[inline(always)]
+    pub(crate) fn lend(&self, len: usize, work: impl FnOnce(&mut [u8])) -> Result<(), Error> {
+        let mut own = Buffer::empty();
+        let mut on_loan = self.free();
+        let buffer = on_loan.as_deref_mut().unwrap_or(&mut own);
+        buffer.reserve(len)?;
+        work(buffer.as_mut_slice());
+        Ok(())
+    }
+
+    /// The first buffer that no other call has. Never waits: in a child of fork it may be a thread that is not there that has
+    /// one.
+    #[inline(always)]
+    fn free(&self) -> Option<Loan<'_>> {
+        self.slots.iter().find_map(Slot::take)
     }
 }
 
 /// The memory of one call, which begins on a cache line. What it holds is whatever its last user left.
 pub(crate) enum Scratch<'a> {
-    OnLoan(MutexGuard<'a, Buffer>),
+    OnLoan(Loan<'a>),
     Own(Buffer),
     Callers(&'a mut [u8]),
 }

@@ -35,7 +35,7 @@ enum Rhs<'a> {
 
 impl<'a> Small<'a> {
     /// None if the product is of another kind.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new(kernel: &'static Kernel, lhs: &'a Factor<'a>, rhs: &'a Factor<'a>, shape: Shape) -> Option<Self> {
         if shape.macs() > MOST_MACS || shape.depth == 0 {
             return None;
@@ -46,22 +46,28 @@ impl<'a> Small<'a> {
             (kernel, Rhs::Operand(operand), lhs.encoding(), Reading::plain(operand.encoding, to))
         } else {
             let panels = rhs.panels()?;
-            let kernel = [Some(kernel), kernel.narrow].into_iter().flatten().find(|kernel| panels.is_for(kernel))?;
+            let kernel = if panels.is_for(kernel) { kernel } else { kernel.narrow? };
+            if !panels.is_for(kernel) {
+                return None;
+            }
             let to = lhs_encoding(kernel.groups, Some(panels), lhs.encoding());
             (kernel, Rhs::Ready(panels.prepared(), panels.spans()), to, panels.reading())
         };
-        let readings = [Reading::plain(lhs.encoding(), lhs_to), rhs_reading];
-        let offsets = [lhs.line_offsets(&readings[0]), rhs.line_offsets(&readings[1])];
-        let is_in_place = kernel.groups.read_in_place(operand, &readings[LHS]);
-        let is_summed = [RHS, LHS].map(|other| offsets[other].uniform() != Some(0));
+        let lhs_reading = Reading::plain(lhs.encoding(), lhs_to);
+        let (lhs_offset, rhs_offset) = (lhs.line_offsets(&lhs_reading), rhs.line_offsets(&rhs_reading));
+        let is_in_place = kernel.groups.read_in_place(operand, &lhs_reading);
+        let is_summed = [rhs_offset.uniform() != Some(0), lhs_offset.uniform() != Some(0)];
         let room = Room::new(kernel, shape, is_in_place, matches!(rhs_of, Rhs::Ready(..)), is_summed);
-        let small = Self { kernel, shape, lhs: operand, rhs: rhs_of, readings, offsets, is_in_place, room };
-        (small.scratch_len() <= MOST_ROOM).then_some(small)
+        if room.len() > MOST_ROOM {
+            return None;
+        }
+        let (readings, offsets) = ([lhs_reading, rhs_reading], [lhs_offset, rhs_offset]);
+        Some(Self { kernel, shape, lhs: operand, rhs: rhs_of, readings, offsets, is_in_place, room })
     }
 
+    #[inline]
     pub(crate) fn scratch_len(&self) -> usize {
-        let Room { lhs, rhs, lhs_sums, rhs_sums, acc } = self.room;
-        Carver::cost(lhs) + Carver::cost(rhs) + Carver::cost((lhs_sums + rhs_sums + 3 * acc) * size_of::<i32>())
+        self.room.len()
     }
 
     /// Computes it in `scratch`, of as many bytes as [`Small::scratch_len`] says, which begin on a cache line.
@@ -173,6 +179,7 @@ struct Room {
 }
 
 impl Room {
+    #[inline(always)]
     fn new(kernel: &Kernel, shape: Shape, is_in_place: bool, is_ready: bool, is_summed: [bool; 2]) -> Self {
         let cols = if is_ready { 0 } else { shape.cols.next_multiple_of(kernel.width) };
         Self {
@@ -182,5 +189,11 @@ impl Room {
             rhs_sums: if is_summed[RHS] { cols } else { 0 },
             acc: shape.rows.min(kernel.finished_together() * kernel.rows) * kernel.width,
         }
+    }
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        let Self { lhs, rhs, lhs_sums, rhs_sums, acc } = *self;
+        Carver::cost(lhs) + Carver::cost(rhs) + Carver::cost((lhs_sums + rhs_sums + 3 * acc) * size_of::<i32>())
     }
 }

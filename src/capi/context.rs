@@ -1,13 +1,13 @@
 //! Contexts of the caller's own.
 
+use super::shared::{self, Shared};
 use super::versioned::{self, Versioned};
-use super::{Status, guard, shared};
+use super::{Status, guard};
 use crate::context::Context;
 use crate::error::Error;
 use crate::kernel::Kernel;
 use std::ffi::c_void;
 use std::ops::Deref;
-use std::sync::Arc;
 
 /// Threads and scratch memory for products, which last from call to call. Made by qgemm_context_create(), freed by
 /// qgemm_context_free().
@@ -133,7 +133,7 @@ impl ContextOptions {
 /// The context of one call.
 pub(super) enum CallContext<'a> {
     Callers(&'a Context),
-    Shared(Arc<Context>),
+    Shared(Shared),
 }
 
 impl<'a> CallContext<'a> {
@@ -141,6 +141,7 @@ impl<'a> CallContext<'a> {
     ///
     /// # Safety
     /// `context` is null, or what `qgemm_context_create` made and nobody frees for `'a`.
+    #[inline]
     pub(super) unsafe fn new(context: *const ContextHandle) -> Result<Self, Error> {
         // SAFETY: this function's own promise.
         match unsafe { context.as_ref() } {
@@ -152,6 +153,7 @@ impl<'a> CallContext<'a> {
 
 impl Deref for CallContext<'_> {
     type Target = Context;
+    #[inline]
     fn deref(&self) -> &Context {
         match self {
             Self::Callers(context) => context,

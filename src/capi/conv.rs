@@ -18,7 +18,6 @@ use crate::kernel::Kernel;
 use crate::matrix::{Encoding, bytes_of};
 use crate::output::Finish;
 use crate::packed::{Packed, Packing, Purpose, ResultOrder, Side};
-use crate::source::Factor;
 
 /// How much memory packed weights take at most: for callers who bring their own, and to know before.
 ///
@@ -295,10 +294,12 @@ impl PackOptions {
 /// # Safety
 /// `options` is null or has as many bytes as it says.
 unsafe fn run_options(options: *const GemmOptions) -> Result<GemmOptions, Failure> {
+    let (mut read, mut depths) = (GemmOptions::NONE, None);
     // SAFETY: this function's own promise.
-    match unsafe { GemmOptions::read(options)? } {
-        (options, None) => Ok(options),
-        (_, Some(_)) => Err(Error::Given { argument: "bit_depth" }).within("options"),
+    unsafe { read.read(options, &mut depths)? };
+    match depths {
+        None => Ok(read),
+        Some(_) => Err(Error::Given { argument: "bit_depth" }).within("options"),
     }
 }
 
@@ -324,12 +325,14 @@ unsafe fn read<'a>(
             return Err(Error::Given { argument: "packed" }).within("image");
         }
         check_row_major(image.order).within("image")?;
-        let lhs = image.factor(Side::Lhs).within("image")?;
+        let mut call = Call::new(["image", "weights"]);
+        image.factor(Side::Lhs, &mut call.lhs).within("image")?;
         if image.offset.axis != QGEMM_UNIFORM {
             return Err(Error::Option { argument: "offset.axis", value: image.offset.axis }).within("image");
         }
         let view = image.view(Side::Lhs).within("image")?;
-        let rhs: Factor = weights_of(filter, weights)?.factor(Side::Rhs).within("weights")?;
+        weights_of(filter, weights)?.factor(Side::Rhs, &mut call.rhs).within("weights")?;
+        let (lhs, rhs) = (&call.lhs, call.rhs);
         // What is packed may have another shape, where one of 0 was to be completed.
         let depth = filter.depth().ok_or(Error::Internal)?;
         agree("rows", rhs.depth(), ROWS_OF_WEIGHTS, depth).within("weights")?;
@@ -345,7 +348,7 @@ unsafe fn read<'a>(
         let (rows, cols) = result.shape().within("result")?;
         let frame = Frame { rows, cols, major: Major::Row };
         let conv = Conv::new(plan, view, (image.offset.value, lhs.promised()), rhs).within("image")?;
-        Ok((Call { lhs, rhs, names: ["image", "weights"], result, frame }, conv))
+        Ok((Call { result, frame, ..call }, conv))
     }
 }
 

@@ -19,7 +19,7 @@ use crate::packed::Side;
 use crate::range::{ElementRange, Stray};
 use crate::source::Factor;
 use std::ffi::c_void;
-use std::mem::offset_of;
+use std::mem::{MaybeUninit, offset_of};
 use std::ptr;
 
 /// Flag of a product: fail with QGEMM_STATUS_OVERFLOW where a sum could leave 32 bits, instead of wrapping around. Judged
@@ -108,20 +108,22 @@ pub unsafe extern "C" fn qgemm_gemm(
     options: *const GemmOptions,
 ) -> Status {
     guard(|| {
+        let (mut given, mut depths) = (GemmOptions::NONE, None);
         // SAFETY: this function's own promise, for all that follows.
         unsafe {
-            let (options, depths) = GemmOptions::read(options)?;
-            let mut call = Call::read(lhs, rhs, result)?;
-            call.requantize(depths)?;
+            given.read(options, &mut depths)?;
+            let mut call = Call::new(["lhs", "rhs"]);
+            call.read(lhs, rhs, result)?;
+            call.requantize(&depths)?;
             let mut pipeline = Stages::new(call.sums());
             pipeline.read(stages, stage_count, &call.frame)?;
             let store = call.store(pipeline.gives)?;
             call.check_overlap(&store, &pipeline.stages)?;
             let [lhs, rhs] = call.sides();
-            call.check_numbers(options.flags, || lhs.bound(rhs))?;
+            call.check_numbers(given.flags, || lhs.bound(rhs))?;
             let finish = Finish::new(&pipeline.stages, store);
             let context = CallContext::new(context)?;
-            let workspace = options.workspace()?;
+            let workspace = given.workspace()?;
             if let Some(workspace) = &workspace {
                 call.check_apart(&bytes_of(workspace), &finish)?;
             }
@@ -183,11 +185,13 @@ pub unsafe extern "C" fn qgemm_gemm_workspace_size_with(
 ) -> Status {
     guard(|| {
         super::matrix::check_pointer("size", size)?;
+        let (mut given, mut depths) = (GemmOptions::NONE, None);
         // SAFETY: this function's own promise, for all that follows.
         unsafe {
-            let (_, depths) = GemmOptions::read(options)?;
-            let mut call = Call::read(lhs, rhs, result)?;
-            call.requantize(depths)?;
+            given.read(options, &mut depths)?;
+            let mut call = Call::new(["lhs", "rhs"]);
+            call.read(lhs, rhs, result)?;
+            call.requantize(&depths)?;
             let [lhs, rhs] = call.sides();
             *size = crate::gemm::workspace_len(&*CallContext::new(context)?, lhs, rhs)?;
             Ok(())
@@ -196,33 +200,39 @@ pub unsafe extern "C" fn qgemm_gemm_workspace_size_with(
 }
 
 impl GemmOptions {
-    /// The options, and the bit depths in them.
+    /// As if NULL were passed.
+    pub(super) const NONE: Self = Self {
+        struct_size: size_of::<Self>(),
+        flags: 0,
+        reserved: 0,
+        workspace: ptr::null_mut(),
+        workspace_size: 0,
+        bit_depth: ptr::null(),
+    };
+
+    /// Reads the options, if there are any, and the bit depths in them.
     ///
     /// # Safety
     /// `options` is null or points at as many bytes as it says, and so does its bit depth.
-    pub(super) unsafe fn read(options: *const GemmOptions) -> Result<(Self, Option<BitDepths>), Failure> {
+    pub(super) unsafe fn read(
+        &mut self,
+        options: *const GemmOptions,
+        depths: &mut Option<BitDepths>,
+    ) -> Result<(), Failure> {
         if options.is_null() {
-            let none = Self {
-                struct_size: size_of::<Self>(),
-                flags: 0,
-                reserved: 0,
-                workspace: ptr::null_mut(),
-                workspace_size: 0,
-                bit_depth: ptr::null(),
-            };
-            return Ok((none, None));
+            return Ok(());
         }
         // SAFETY: this function's own promise.
-        let read = unsafe { versioned::read("options", options)? };
-        if read.reserved != 0 {
+        *self = unsafe { versioned::read("options", options)? };
+        if self.reserved != 0 {
             return Err(Error::Reserved { argument: "reserved" }).within("options");
         }
-        if read.flags & !(QGEMM_CHECK_OVERFLOW | QGEMM_CHECK_RANGE) != 0 {
-            return Err(Error::Option { argument: "flags", value: read.flags }).within("options");
+        if self.flags & !(QGEMM_CHECK_OVERFLOW | QGEMM_CHECK_RANGE) != 0 {
+            return Err(Error::Option { argument: "flags", value: self.flags }).within("options");
         }
         // SAFETY: as above.
-        let depths = unsafe { RawBitDepth::read("options->bit_depth", read.bit_depth)? };
-        Ok((read, depths))
+        *depths = unsafe { RawBitDepth::read("options->bit_depth", self.bit_depth)? };
+        Ok(())
     }
 
     /// # Safety
@@ -256,17 +266,30 @@ pub(super) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
+    /// None yet: see [`Call::read`].
+    pub(super) fn new(names: [&'static str; 2]) -> Self {
+        let frame = Frame { rows: 0, cols: 0, major: Major::Row };
+        Self { lhs: Factor::EMPTY, rhs: Factor::EMPTY, names, result: RawResult::EMPTY, frame }
+    }
+
+    /// Fills it in where it is, for the reason that [`versioned::read_in`] has.
+    ///
     /// # Safety
     /// As for `qgemm_gemm`.
-    unsafe fn read(lhs: *const RawOperand, rhs: *const RawOperand, result: *const RawResult) -> Result<Self, Failure> {
-        // SAFETY: this function's own promise.
-        let (lhs, rhs, result) = unsafe {
-            (
-                versioned::read("lhs", lhs)?.factor(Side::Lhs).within("lhs")?,
-                versioned::read("rhs", rhs)?.factor(Side::Rhs).within("rhs")?,
-                versioned::read("result", result)?,
-            )
-        };
+    unsafe fn read(
+        &mut self,
+        lhs: *const RawOperand,
+        rhs: *const RawOperand,
+        result: *const RawResult,
+    ) -> Result<(), Failure> {
+        let mut room = MaybeUninit::uninit();
+        // SAFETY: this function's own promise, for each.
+        unsafe {
+            versioned::read_in("lhs", lhs, &mut room)?.factor(Side::Lhs, &mut self.lhs).within("lhs")?;
+            versioned::read_in("rhs", rhs, &mut room)?.factor(Side::Rhs, &mut self.rhs).within("rhs")?;
+            self.result = *versioned::read_in("result", result, &mut MaybeUninit::uninit())?;
+        }
+        let Self { lhs, rhs, result, .. } = self;
         let (rows, cols) = result.shape().within("result")?;
         agree("rhs->rows", rhs.depth(), "lhs->cols", lhs.depth())?;
         agree("result->rows", rows, "lhs->rows", lhs.lines())?;
@@ -274,8 +297,8 @@ impl<'a> Call<'a> {
         if lhs.segment().is_some() && rhs.segment().is_some() {
             return Err(Error::ScaledTwice { other: "the other side may not" }.into());
         }
-        let frame = Frame { rows, cols, major: result.major().within("result")? };
-        Ok(Self { lhs, rhs, names: ["lhs", "rhs"], result, frame })
+        self.frame = Frame { rows, cols, major: result.major().within("result")? };
+        Ok(())
     }
 
     /// What comes into the first stage.
@@ -287,7 +310,7 @@ impl<'a> Call<'a> {
     }
 
     /// Takes fewer bits of the elements, if any depths are given: of the caller's sides, whichever way it is computed.
-    fn requantize(&mut self, depths: Option<BitDepths>) -> Result<(), Error> {
+    fn requantize(&mut self, depths: &Option<BitDepths>) -> Result<(), Error> {
         let Some(depths) = depths else { return Ok(()) };
         if self.sums() == Gives::Floats {
             return Err(Error::ScaledTwice { other: "options->bit_depth may not be given" });
@@ -349,6 +372,7 @@ impl<'a> Call<'a> {
 
     /// # Safety
     /// As for `qgemm_gemm`.
+    #[inline]
     pub(super) unsafe fn store(&self, gives: Gives) -> Result<Store<'a>, Failure> {
         let result = &self.result;
         let problem = match (result.r#type, gives) {
@@ -393,10 +417,7 @@ impl<'a> Call<'a> {
             ("result", workspace.overlap(&finish.store().runs())),
             (lhs, self.lhs.meets(workspace)),
             (rhs, self.rhs.meets(workspace)),
-            (
-                "what a stage reads",
-                finish.stages().iter().any(|stage| stage.reads().any(|runs| workspace.overlap(&runs))),
-            ),
+            ("what a stage reads", finish.stages().iter().any(|stage| stage.reads(workspace))),
         ];
         match uses.iter().find(|(_, is_used)| *is_used) {
             Some(&(input, _)) => Err(Error::Overlap { output: "options->workspace", input }.into()),
@@ -411,6 +432,7 @@ impl<'a> Call<'a> {
 }
 
 /// The result may not be written over what is still to be read; over a residual only in the very same place.
+#[inline]
 pub(super) fn check_overlap(
     output: &'static str,
     store: &Store,
@@ -424,7 +446,7 @@ pub(super) fn check_overlap(
         }
     }
     for stage in stages {
-        if stage.parameters().any(|parameter| runs.overlap(&parameter)) {
+        if stage.has_parameters_in(&runs) {
             return Err(Error::Overlap { output, input: "a parameter of a stage" });
         }
         if let Some(residual) = stage.residual()

@@ -5,11 +5,12 @@ use super::versioned::Versioned;
 use crate::error::Error;
 use crate::matrix::{Encoding, Offset, Operand, Order, Output, slice};
 use crate::output::Values;
-use crate::packed::Side;
+use crate::packed::{Packed, Side};
 use crate::range::ElementRange;
 use crate::source::Factor;
 use std::ffi::c_void;
 use std::mem::offset_of;
+use std::ptr;
 
 /// Element type: 0 to 255.
 pub const QGEMM_TYPE_U8: u32 = 1;
@@ -128,10 +129,12 @@ pub struct RawResult {
     pub order: u32,
 }
 
+#[inline]
 pub(super) fn encoding(r#type: u32) -> Result<Encoding, Error> {
     encoding_of("type", r#type)
 }
 
+#[inline]
 pub(super) fn encoding_of(argument: &'static str, r#type: u32) -> Result<Encoding, Error> {
     match r#type {
         QGEMM_TYPE_U8 => Ok(Encoding::U8),
@@ -147,6 +150,7 @@ pub(super) enum Major {
     Col,
 }
 
+#[inline]
 pub(super) fn major(argument: &'static str, order: u32) -> Result<Major, Error> {
     match order {
         QGEMM_ROW_MAJOR => Ok(Major::Row),
@@ -155,12 +159,14 @@ pub(super) fn major(argument: &'static str, order: u32) -> Result<Major, Error> 
     }
 }
 
+#[inline]
 pub(super) fn size(argument: &'static str, value: i64) -> Result<usize, Error> {
     usize::try_from(value).map_err(|_| Error::Size { argument, value })
 }
 
 /// The stride of `runs` runs of `len` elements: 0 stands for no gaps, and where there is nothing to step over it does not
 /// matter.
+#[inline]
 pub(super) fn stride(value: i64, (runs, len): (usize, usize), least: usize) -> Result<usize, Error> {
     if runs <= 1 || len == 0 {
         return Ok(len);
@@ -183,26 +189,28 @@ unsafe impl Versioned for RawResult {
 }
 
 impl RawOperand {
-    /// The operand, its offset and its range.
+    /// The operand, its offset and its range. They are written to their place, for the reason that
+    /// [`read_in`](super::versioned::read_in) has.
     ///
     /// # Safety
     /// Data and offset reach as far as they say, and are unchanged for `'a`.
-    pub(super) unsafe fn factor<'a>(&self, side: Side) -> Result<Factor<'a>, Error> {
-        // SAFETY: this function's own promise.
-        let factor = unsafe { self.item(side)? };
-        let range = self.range(factor.encoding())?;
-        Ok(factor.within(range.least, range.greatest))
+    pub(super) unsafe fn factor<'a>(&self, side: Side, to: &mut Factor<'a>) -> Result<(), Error> {
+        // SAFETY: this function's own promise, for all that follows.
+        unsafe {
+            if let Some(packed) = self.packed.as_ref().map(PackedHandle::get) {
+                self.check_packed(side, packed)?;
+                *to = Factor::packed(packed, self.offset(side, packed.lines())?);
+            } else {
+                let view = self.view(side)?;
+                *to = Factor::new(view, self.offset(side, view.lines)?);
+            }
+        }
+        to.promise(self.range(to.encoding())?);
+        Ok(())
     }
 
-    /// # Safety
-    /// As for `factor`.
-    unsafe fn item<'a>(&self, side: Side) -> Result<Factor<'a>, Error> {
-        // SAFETY: this function's own promise.
-        let packed = unsafe { self.packed.as_ref() };
-        let Some(packed) = packed.map(PackedHandle::get) else {
-            // SAFETY: this function's own promise.
-            return unsafe { self.view(side).and_then(|view| Ok(Factor::new(view, self.offset(side, view.lines)?))) };
-        };
+    /// Beside a packed operand nothing else may be given, or the same.
+    fn check_packed(&self, side: Side, packed: &Packed) -> Result<(), Error> {
         if !self.data.is_null() {
             return Err(Error::Given { argument: "data" });
         }
@@ -221,11 +229,11 @@ impl RawOperand {
             let expected = "0 or the type that was packed";
             return Err(Error::Type { argument: "type", value: self.r#type, expected });
         }
-        // SAFETY: this function's own promise.
-        Ok(Factor::packed(packed, unsafe { self.offset(side, lines)? }))
+        Ok(())
     }
 
     /// What is promised of the elements.
+    #[inline(always)]
     pub(super) fn range(&self, encoding: Encoding) -> Result<ElementRange, Error> {
         let &Self { least, greatest, .. } = self;
         let all = ElementRange::all(encoding);
@@ -247,6 +255,7 @@ impl RawOperand {
 
     /// # Safety
     /// `data` reaches as far as sizes and stride say, and is unchanged for `'a`.
+    #[inline(always)]
     pub(super) unsafe fn view<'a>(&self, side: Side) -> Result<Operand<'a>, Error> {
         let encoding = encoding(self.r#type)?;
         let (rows, cols) = (size("rows", self.rows)?, size("cols", self.cols)?);
@@ -266,6 +275,7 @@ impl RawOperand {
 
     /// # Safety
     /// The offset's data has as many values as it says, unchanged for `'a`.
+    #[inline(always)]
     pub(super) unsafe fn offset<'a>(&self, side: Side, lines: usize) -> Result<Offset<'a>, Error> {
         let wanted = match side {
             Side::Lhs => QGEMM_PER_ROW,
@@ -283,11 +293,24 @@ impl RawOperand {
 }
 
 impl RawResult {
+    /// None at all.
+    pub(super) const EMPTY: Self = Self {
+        struct_size: size_of::<Self>(),
+        data: ptr::null_mut(),
+        rows: 0,
+        cols: 0,
+        stride: 0,
+        r#type: QGEMM_TYPE_S32,
+        order: QGEMM_ROW_MAJOR,
+    };
+
+    #[inline]
     pub(super) fn major(&self) -> Result<Major, Error> {
         major("order", self.order)
     }
 
     /// Rows and columns.
+    #[inline]
     pub(super) fn shape(&self) -> Result<(usize, usize), Error> {
         Ok((size("rows", self.rows)?, size("cols", self.cols)?))
     }
@@ -296,6 +319,7 @@ impl RawResult {
     ///
     /// # Safety
     /// `data` reaches as far as sizes and stride say, and nobody else uses it for `'a`.
+    #[inline]
     pub(super) unsafe fn view<'a, T>(&self) -> Result<Output<'a, T>, Error> {
         let (rows, cols) = match (self.major()?, self.shape()?) {
             (Major::Row, shape) => shape,
@@ -314,6 +338,7 @@ impl RawResult {
     }
 }
 
+#[inline]
 pub(super) fn check_pointer<T>(argument: &'static str, data: *const T) -> Result<(), Error> {
     match data {
         _ if data.is_null() => Err(Error::Missing { argument }),
@@ -326,6 +351,7 @@ pub(super) fn check_pointer<T>(argument: &'static str, data: *const T) -> Result
 ///
 /// # Safety
 /// `data` has `len` values, unchanged for `'a`.
+#[inline]
 pub(super) unsafe fn vector<'a, T>(
     argument: &'static str,
     data: *const T,
@@ -359,6 +385,7 @@ impl Frame {
 
     /// # Safety
     /// `data` has `len` values, unchanged for `'a`.
+    #[inline(always)]
     unsafe fn values<'a, T: Copy>(
         &self,
         argument: &'static str,
@@ -381,6 +408,7 @@ impl Frame {
 
     /// # Safety
     /// The data of `raw` has as many values as it says, unchanged for `'a`.
+    #[inline(always)]
     pub(super) unsafe fn integers<'a>(
         &self,
         argument: &'static str,
@@ -395,9 +423,9 @@ impl Frame {
     pub(super) unsafe fn floats<'a>(&self, argument: &'static str, raw: &F32Values) -> Result<Values<'a, f32>, Error> {
         // SAFETY: this function's own promise.
         let values = unsafe { self.values(argument, (raw.data, raw.len, raw.value, raw.axis))? };
-        match values.all().iter().find(|x| !x.is_finite()) {
+        match values.except(f32::is_finite) {
             None => Ok(values),
-            Some(&x) => Err(Error::Parameter { argument, value: x.into(), expected: "a finite number" }),
+            Some(x) => Err(Error::Parameter { argument, value: x.into(), expected: "a finite number" }),
         }
     }
 }

@@ -4,7 +4,7 @@ use super::matrix::{Frame, QGEMM_PER_ELEMENT, check_pointer, encoding_of};
 use super::stage::*;
 use super::{Failure, Place};
 use crate::error::Error;
-use crate::output::{Binary, Cast, Logistic, QuantizeDown, Rounding, Scale, Stage, Table, Tanh};
+use crate::output::{Binary, Cast, Logistic, QuantizeDown, Rounding, Scale, Stage, Table, Tanh, Values};
 use elements::{check_zero_point, element, residual, spread};
 use floats::{activation, operation};
 use smallvec::SmallVec;
@@ -94,25 +94,25 @@ impl<'a> Stages<'a> {
         self.gives = gives;
         if !matches!(gives, Gives::Narrow(_)) {
             // SAFETY: this function's own promise.
-            self.stages.push(unsafe { stage(raw, frame)? });
+            unsafe { push(&mut self.stages, raw, frame)? }
         }
         Ok(())
     }
 }
 
-/// The stage that C describes, checked, and turned over if the library computes the transpose.
+/// Adds the stage that C describes, checked, and turned over if the library computes the transpose.
 ///
 /// # Safety
 /// What the stage points at has the sizes that it says, unchanged for `'a`.
-unsafe fn stage<'a>(raw: &RawStage, frame: &Frame) -> Result<Stage<'a>, Error> {
+unsafe fn push<'a>(stages: &mut SmallVec<[Stage<'a>; USUAL]>, raw: &RawStage, frame: &Frame) -> Result<(), Error> {
     let u = &raw.u;
     // SAFETY: any bytes make a valid value of each field; and this function's own promise.
     unsafe {
-        Ok(match raw.kind {
+        stages.push(match raw.kind {
             QGEMM_STAGE_BIAS => Stage::Bias(frame.integers("u.bias.bias", &u.bias.bias)?),
             QGEMM_STAGE_QUANTIZE_DOWN => {
                 let shift = frame.integers("u.quantize_down.shift", &u.quantize_down.shift)?;
-                if let Some(&value) = shift.all().iter().find(|shift| !(0..=31).contains(*shift)) {
+                if let Some(value) = shift.except(|shift| (0..=31).contains(&shift)) {
                     return Err(Error::Shift { argument: "u.quantize_down.shift", value: value.into() });
                 }
                 Stage::QuantizeDown(QuantizeDown {
@@ -123,7 +123,7 @@ unsafe fn stage<'a>(raw: &RawStage, frame: &Frame) -> Result<Stage<'a>, Error> {
             }
             QGEMM_STAGE_SCALE => {
                 let exponent = frame.integers("u.scale.exponent", &u.scale.exponent)?;
-                exponent.all().iter().try_for_each(|&x| check_exponent("u.scale.exponent", x))?;
+                check_exponents("u.scale.exponent", &exponent)?;
                 let multiplier = frame.integers("u.scale.multiplier", &u.scale.multiplier)?;
                 let rounding = checked_rounding("u.scale.rounding", u.scale.rounding)?;
                 Stage::Scale(Scale::new(multiplier, exponent, u.scale.offset_after, rounding))
@@ -217,7 +217,15 @@ unsafe fn stage<'a>(raw: &RawStage, frame: &Frame) -> Result<Stage<'a>, Error> {
                 Stage::Table(Table { entries: &*entries, from, to })
             }
             _ => unreachable!("casts and unknown kinds do not come here"),
-        })
+        });
+    }
+    Ok(())
+}
+
+pub(super) fn check_exponents(argument: &'static str, exponents: &Values<i32>) -> Result<(), Error> {
+    match exponents.except(|x| (-31..=30).contains(&x)) {
+        None => Ok(()),
+        Some(x) => check_exponent(argument, x),
     }
 }
 

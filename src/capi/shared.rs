@@ -4,7 +4,8 @@ use super::{Status, guard, threads};
 use crate::context::Context;
 use crate::error::Error;
 use crate::kernel::Kernel;
-use arc_swap::ArcSwapOption;
+use arc_swap::{ArcSwapOption, Guard};
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -14,15 +15,30 @@ static THREADS: AtomicUsize = AtomicUsize::new(1);
 /// Made by the first call that finds none. Calls hold it for themselves, so it may be replaced at any time.
 static CONTEXT: ArcSwapOption<Context> = ArcSwapOption::const_empty();
 
-/// The context of a call that names none.
-pub(super) fn context() -> Result<Arc<Context>, Error> {
-    if let Some(context) = CONTEXT.load_full() {
-        return Ok(context);
+/// The context of a call that names none. A guard: to count one reference more and then one less would take longer.
+pub(super) struct Shared(Guard<Option<Arc<Context>>>);
+
+impl Deref for Shared {
+    type Target = Context;
+
+    #[inline]
+    fn deref(&self) -> &Context {
+        self.0.as_deref().expect("whoever makes it has looked")
     }
+}
+
+#[inline]
+pub(super) fn context() -> Result<Shared, Error> {
+    let context = CONTEXT.load();
+    if context.is_some() { Ok(Shared(context)) } else { new_context() }
+}
+
+#[cold]
+fn new_context() -> Result<Shared, Error> {
     let context = Arc::new(Context::new(Kernel::chosen()?, THREADS.load(Relaxed)));
     // If another call was faster, its context serves as well.
     let before = CONTEXT.compare_and_swap(&None::<Arc<Context>>, Some(Arc::clone(&context)));
-    Ok((*before).clone().unwrap_or(context))
+    Ok(Shared(if before.is_some() { before } else { Guard::from_inner(Some(context)) }))
 }
 
 /// Sets how many threads a later product may use, the calling one included: 1 at first, as in gemmlowp; 0 for one on

@@ -29,15 +29,23 @@ pub(super) struct Words<'a, S> {
     pub stages: S,
 }
 
-/// Computes a product, and prints a line about it if QGEMM_VERBOSE asks for that.
+/// Computes a product, and prints a line about it if QGEMM_VERBOSE asks for that. Inlined, so that without it no words are
+/// made.
+#[inline(always)]
 pub(super) fn told<S: IntoIterator<Item = &'static str>>(
     words: Words<S>,
     context: &Context,
     compute: impl FnOnce() -> Result<(), Error>,
 ) -> Result<(), Error> {
-    if !*IS_ON {
-        return compute();
-    }
+    if *IS_ON { tell(words, context, compute) } else { compute() }
+}
+
+#[cold]
+fn tell<S: IntoIterator<Item = &'static str>>(
+    words: Words<S>,
+    context: &Context,
+    compute: impl FnOnce() -> Result<(), Error>,
+) -> Result<(), Error> {
     let begin = Instant::now();
     compute()?;
     let time = begin.elapsed().as_secs_f64() * 1e6;

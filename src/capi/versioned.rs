@@ -33,6 +33,22 @@ const MOST: usize = 4096;
 /// # Safety
 /// `from` is null, or as many bytes can be read there as the struct says in its first field.
 pub(super) unsafe fn read<T: Versioned>(argument: &'static str, from: *const T) -> Result<T, Error> {
+    let mut room = MaybeUninit::uninit();
+    // SAFETY: this function's own promise.
+    unsafe { read_in(argument, from, &mut room) }.copied()
+}
+
+/// As [`read`], but where it lies, or in `room` if the caller's version has another size. A `Result` of a large struct takes
+/// longer: the compiler moves it byte by byte where an error has other fields, and the processor waits for the bytes.
+///
+/// # Safety
+/// As for [`read`], and nobody writes there for `'r`.
+#[inline(always)]
+pub(super) unsafe fn read_in<'r, T: Versioned>(
+    argument: &'static str,
+    from: *const T,
+    room: &'r mut MaybeUninit<T>,
+) -> Result<&'r T, Error> {
     const {
         assert!(T::FIRST_SIZE >= size_of::<usize>() && T::FIRST_SIZE <= size_of::<T>() && size_of::<T>() <= MOST);
         assert!(T::FIRST_SIZE.is_multiple_of(align_of::<T>()));
@@ -51,18 +67,23 @@ pub(super) unsafe fn read<T: Versioned>(argument: &'static str, from: *const T) 
     }
     if size == size_of::<T>() {
         // SAFETY: so many bytes can be read, and make a valid value.
-        return Ok(unsafe { from.read() });
+        return Ok(unsafe { &*from });
     }
     // SAFETY: this function's own promise.
-    unsafe { read_other(argument, from, size) }
+    unsafe { read_other(argument, from, size, room) }
 }
 
-/// As [`read`], of a struct of another version, which has `size` bytes.
+/// As [`read_in`], of a struct of another version, which has `size` bytes.
 ///
 /// # Safety
 /// So many bytes can be read.
 #[cold]
-unsafe fn read_other<T: Versioned>(argument: &'static str, from: *const T, size: usize) -> Result<T, Error> {
+unsafe fn read_other<'r, T: Versioned>(
+    argument: &'static str,
+    from: *const T,
+    size: usize,
+    room: &'r mut MaybeUninit<T>,
+) -> Result<&'r T, Error> {
     let bytes = from.cast::<u8>();
     let known = size.min(size_of::<T>());
     // SAFETY: `size` bytes can be read, of which this is the part from `known` on.
@@ -70,11 +91,11 @@ unsafe fn read_other<T: Versioned>(argument: &'static str, from: *const T, size:
     if unknown.iter().any(|&byte| byte != 0) {
         return Err(Error::StructTail { argument, known });
     }
-    let mut copy = MaybeUninit::<T>::zeroed();
+    *room = MaybeUninit::zeroed();
     // SAFETY: `known` bytes can be read, and fit.
-    unsafe { ptr::copy_nonoverlapping(bytes, copy.as_mut_ptr().cast(), known) };
+    unsafe { ptr::copy_nonoverlapping(bytes, room.as_mut_ptr().cast(), known) };
     // SAFETY: any bytes make a valid value.
-    Ok(unsafe { copy.assume_init() })
+    Ok(unsafe { room.assume_init_ref() })
 }
 
 #[cfg(test)]

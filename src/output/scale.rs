@@ -43,13 +43,13 @@ pub struct Scale<'a> {
 impl<'a> Scale<'a> {
     /// Every exponent is -31 to 30.
     pub fn new(multiplier: Values<'a, i32>, exponent: Values<'a, i32>, offset_after: i32, rounding: Rounding) -> Self {
-        let is_left = exponent.all().iter().any(|&exponent| exponent > 0);
+        let is_left = !exponent.are_all(|exponent| exponent <= 0);
         Self { multiplier, exponent, offset_after, rounding, is_left }
     }
 
     /// Whether nothing is shifted to the left, and no product saturates.
     pub(super) fn is_plain(&self) -> bool {
-        !self.is_left && !self.multiplier.all().contains(&i32::MIN)
+        !self.is_left && self.multiplier.are_all(|multiplier| multiplier != i32::MIN)
     }
 
     #[inline(always)]

@@ -128,28 +128,28 @@ impl Stage<'_> {
         }
     }
 
-    /// Where the values of the stage's parameters lie.
-    pub(crate) fn parameters(&self) -> impl Iterator<Item = Runs> {
-        let runs = match self {
-            Stage::Bias(bias) => [bias.runs(), None, None],
-            Stage::QuantizeDown(stage) => [stage.offset.runs(), stage.multiplier.runs(), stage.shift.runs()],
-            Stage::Scale(stage) => [stage.multiplier.runs(), stage.exponent.runs(), None],
+    /// Whether any value of the stage's parameters lies there.
+    #[inline]
+    pub(crate) fn has_parameters_in(&self, runs: &Runs) -> bool {
+        match self {
+            Stage::Bias(bias) => bias.meet(runs),
+            Stage::QuantizeDown(stage) => {
+                stage.offset.meet(runs) || stage.multiplier.meet(runs) || stage.shift.meet(runs)
+            }
+            Stage::Scale(stage) => stage.multiplier.meet(runs) || stage.exponent.meet(runs),
             Stage::ScaleF32 { scale, .. } | Stage::Quantize { scale, .. } | Stage::QuantizeZeroFirst { scale, .. } => {
-                [scale.runs(), None, None]
+                scale.meet(runs)
             }
-            Stage::Dequantize(values) | Stage::BiasF32(values) | Stage::MultiplyF32(values) => {
-                [values.runs(), None, None]
-            }
-            Stage::Table(table) => [Some(table.runs()), None, None],
-            Stage::Weighted(weighted) => [weighted.offset.runs(), None, None],
-            _ => [None; 3],
-        };
-        runs.into_iter().flatten()
+            Stage::Dequantize(values) | Stage::BiasF32(values) | Stage::MultiplyF32(values) => values.meet(runs),
+            Stage::Table(table) => runs.overlap(&table.runs()),
+            Stage::Weighted(weighted) => weighted.offset.meet(runs),
+            _ => false,
+        }
     }
 
-    /// Where all that lies that the stage reads.
-    pub(crate) fn reads(&self) -> impl Iterator<Item = Runs> {
-        self.parameters().chain(self.residual().map(Residual::runs))
+    /// Whether anything lies there that the stage reads.
+    pub(crate) fn reads(&self, runs: &Runs) -> bool {
+        self.has_parameters_in(runs) || self.residual().is_some_and(|residual| runs.overlap(&residual.runs()))
     }
 
     #[inline(always)]

@@ -4,7 +4,9 @@ use super::Region;
 use crate::half::{to_bf16, to_f16};
 use crate::matrix::{Output, Runs};
 
-/// How numbers of 32 bits become narrower ones.
+/// How numbers of 32 bits become narrower ones. As wide as a register: where a byte was just written, and is then moved as a part
+/// of more, the processor waits.
+#[repr(usize)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cast {
     /// Those out of range become the nearest in range.
@@ -54,6 +56,7 @@ impl Store<'_> {
     }
 
     /// Where the result's bytes lie.
+    #[inline]
     pub(crate) fn runs(&self) -> Runs {
         match self {
             Store::I32(out) => out.runs(),

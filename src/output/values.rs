@@ -49,6 +49,7 @@ impl Word for f32 {
 
 impl<'a, T: Copy> Values<'a, T> {
     /// All of them, in no order that means anything.
+    #[inline]
     pub(crate) fn all(&self) -> &[T] {
         match self {
             Values::Uniform(x) => std::slice::from_ref(x),
@@ -62,6 +63,26 @@ impl<'a, T: Copy> Values<'a, T> {
             Values::Uniform(_) => None,
             Values::PerRow(values) | Values::PerCol(values) => Some(bytes_of(values)),
         }
+    }
+}
+
+impl<T: Copy> Values<'_, T> {
+    /// Whether any of those that are not uniform lies there.
+    #[inline]
+    pub(super) fn meet(&self, runs: &Runs) -> bool {
+        self.runs().is_some_and(|values| runs.overlap(&values))
+    }
+
+    /// Whether all of them are `so`. All are looked at, for so the compiler makes vectors of the loop.
+    #[inline]
+    pub(crate) fn are_all(&self, so: impl Fn(T) -> bool) -> bool {
+        self.all().iter().fold(true, |all, &x| all & so(x))
+    }
+
+    /// The first that is not `so`, if there is one.
+    #[inline]
+    pub(crate) fn except(&self, so: impl Fn(T) -> bool) -> Option<T> {
+        if self.are_all(&so) { None } else { self.all().iter().copied().find(|&x| !so(x)) }
     }
 }
 

@@ -98,6 +98,7 @@ impl Label {
     }
 
     /// How the numbers, which are within `range`, become those that `kernel` stores.
+    #[inline]
     pub(super) fn reading(&self, kernel: &Kernel, stored: Encoding, range: ElementRange) -> Reading {
         Reading { shift: self.shift(kernel, stored, range), ..Reading::plain(self.encoding, stored) }
     }

@@ -59,6 +59,7 @@ impl Memory {
         Memory::Lent(Lent { len, ..lent })
     }
 
+    #[inline]
     pub(super) fn as_slice(&self) -> &[u8] {
         match self {
             Memory::Own(buffer) => buffer.as_slice(),
@@ -77,6 +78,7 @@ impl Memory {
 }
 
 /// The numbers in a section, which starts on a cache line.
+#[inline]
 pub(super) fn ints(bytes: &[u8]) -> &[i32] {
     // SAFETY: any four bytes are an i32.
     let (before, ints, after) = unsafe { bytes.align_to() };

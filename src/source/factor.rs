@@ -31,10 +31,21 @@ pub(super) enum Item<'a> {
 }
 
 impl<'a> Factor<'a> {
+    /// That of no elements.
+    pub(crate) const EMPTY: Self = Self {
+        item: Item::Operand(Operand::EMPTY),
+        first: 0,
+        lines: 0,
+        offset: Offset::Uniform(0),
+        promised: ElementRange { least: 0, greatest: 0 },
+        requantization: None,
+    };
+
     /// The operand with `offset` added to its elements: one for all lines, or one for each.
     ///
     /// # Panics
     /// If there are fewer offsets than lines.
+    #[inline(always)]
     pub fn new(operand: Operand<'a>, offset: Offset<'a>) -> Self {
         Self::of(Item::Operand(operand), operand.lines, operand.encoding, offset)
     }
@@ -48,10 +59,12 @@ impl<'a> Factor<'a> {
     ///
     /// # Panics
     /// If there are fewer offsets than lines.
+    #[inline(always)]
     pub fn packed(packed: &'a Packed, offset: Offset<'a>) -> Self {
         Self::of(Item::Packed(packed), packed.lines(), packed.encoding(), offset)
     }
 
+    #[inline(always)]
     fn of(item: Item<'a>, lines: usize, encoding: Encoding, offset: Offset<'a>) -> Self {
         if let Offset::PerLine(offsets) = offset {
             assert!(offsets.len() >= lines, "an offset for each line");
@@ -70,6 +83,7 @@ impl<'a> Factor<'a> {
     }
 
     /// Whether some lines do not count.
+    #[inline]
     pub(crate) fn is_part(&self) -> bool {
         let all = match &self.item {
             Item::Operand(operand) => operand.lines,
@@ -88,10 +102,17 @@ impl<'a> Factor<'a> {
     ///
     /// # Panics
     /// If these are not numbers of the operand's encoding, in this order.
-    pub fn within(self, least: i32, greatest: i32) -> Self {
-        let promised = ElementRange { least, greatest };
+    pub fn within(mut self, least: i32, greatest: i32) -> Self {
+        self.promise(ElementRange { least, greatest });
+        self
+    }
+
+    /// As [`Factor::within`], where it is.
+    #[inline(always)]
+    pub(crate) fn promise(&mut self, promised: ElementRange) {
+        let ElementRange { least, greatest } = promised;
         assert!(least <= greatest && ElementRange::all(self.encoding()).holds(&promised), "a range of elements");
-        Self { promised, ..self }
+        self.promised = promised;
     }
 
     /// What no element is outside of, if the promise is kept. Of a packed operand it is known.
@@ -115,6 +136,7 @@ impl<'a> Factor<'a> {
     }
 
     /// The operand, if all 8 bits of all its lines are to be read as it lies.
+    #[inline]
     pub(crate) fn operand(&self) -> Option<&Operand<'a>> {
         match &self.item {
             Item::Operand(operand) if self.requantization.is_none() && !self.is_part() => Some(operand),
@@ -123,6 +145,7 @@ impl<'a> Factor<'a> {
     }
 
     /// The packed operand, if it is one of panels as a product packs them, and all 8 bits of all lines are to be read.
+    #[inline]
     pub(crate) fn panels(&self) -> Option<&'a Packed> {
         match self.item {
             Item::Packed(packed) if self.requantization.is_none() && !self.is_part() => {
@@ -168,6 +191,7 @@ impl<'a> Factor<'a> {
         self.lines
     }
 
+    #[inline]
     pub(crate) fn depth(&self) -> usize {
         match &self.item {
             Item::Operand(operand) => operand.depth,
@@ -177,6 +201,7 @@ impl<'a> Factor<'a> {
     }
 
     /// How many elements of a line have a scale together, if it is packed so.
+    #[inline]
     pub(crate) fn segment(&self) -> Option<usize> {
         match &self.item {
             Item::Operand(_) | Item::Patches(_) => None,
@@ -198,6 +223,7 @@ impl<'a> Factor<'a> {
         }
     }
 
+    #[inline]
     pub(crate) fn encoding(&self) -> Encoding {
         match &self.item {
             Item::Operand(operand) => operand.encoding,
@@ -207,6 +233,7 @@ impl<'a> Factor<'a> {
     }
 
     /// Whether any of its bytes, or of its offsets, is one of these.
+    #[inline]
     pub(crate) fn meets(&self, runs: &Runs) -> bool {
         let item = match &self.item {
             Item::Operand(operand) => operand.runs(),
@@ -303,6 +330,7 @@ impl<'a> Factor<'a> {
     }
 
     /// What is added to its numbers: those that its elements were requantized to, or those that `reading` gives.
+    #[inline]
     pub(crate) fn line_offsets(&self, reading: &Reading) -> LineOffsets<'a> {
         let shift = match self.requantization {
             Some(_) => self.encoding().shift_to(Encoding::U8),
