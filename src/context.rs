@@ -4,7 +4,7 @@ use crate::buffer::ALIGN;
 use crate::error::Error;
 use crate::kernel::Kernel;
 use crate::scratch::{Scratch, Shelf};
-use crate::threads::{Host, ParallelFor, Pool, Threads};
+use crate::threads::{Host, ParallelFor, Pool, Replaceable, Threads};
 use std::ffi::c_void;
 use std::ops::Range;
 
@@ -27,6 +27,11 @@ impl Context {
     /// A context in which up to `threads` threads, the caller included, work on a product.
     pub fn new(kernel: &'static Kernel, threads: usize) -> Self {
         Self { kernel, threads: Threads::Own(Pool::new(threads)), shelf: Shelf::new() }
+    }
+
+    /// A context whose pool may be replaced.
+    pub(crate) fn shared(kernel: &'static Kernel, pool: &'static Replaceable) -> Self {
+        Self { kernel, threads: Threads::Shared(pool), shelf: Shelf::new() }
     }
 
     /// A context in which up to `threads` threads of the host's, the caller included, work on a product: those on which
@@ -76,7 +81,12 @@ impl Context {
         self.shelf.scratch(len)
     }
 
-    /// The same for `work` alone.
+    /// Frees the scratch memory: of calls that are under way when they are done.
+    pub(crate) fn free_scratch(&self) {
+        self.shelf.clear();
+    }
+
+    /// As [`Context::scratch`], for `work` alone.
     #[inline(always)]
     pub(crate) fn lend(&self, len: usize, work: impl FnOnce(&mut [u8])) -> Result<(), Error> {
         self.shelf.lend(len, work)

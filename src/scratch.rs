@@ -19,6 +19,8 @@ pub(crate) struct Shelf {
 /// saves a small product some 5 ns.
 struct Slot {
     is_taken: AtomicBool,
+    /// Whether whoever gives it back is to free it.
+    is_stale: AtomicBool,
     buffer: UnsafeCell<Buffer>,
 }
 
@@ -57,14 +59,30 @@ impl DerefMut for Loan<'_> {
 impl Drop for Loan<'_> {
     #[inline]
     fn drop(&mut self) {
+        if self.0.is_stale.load(Relaxed) {
+            self.0.is_stale.store(false, Relaxed);
+            **self = Buffer::empty();
+        }
         self.0.is_taken.store(false, Release);
     }
 }
 
 impl Shelf {
     pub(crate) fn new() -> Self {
-        let empty = || Slot { is_taken: AtomicBool::new(false), buffer: UnsafeCell::new(Buffer::empty()) };
+        let empty = || Slot {
+            is_taken: AtomicBool::new(false),
+            is_stale: AtomicBool::new(false),
+            buffer: UnsafeCell::new(Buffer::empty()),
+        };
         Self { slots: std::array::from_fn(|_| empty()) }
+    }
+
+    /// Frees all buffers: those that calls have when they are given back.
+    pub(crate) fn clear(&self) {
+        for slot in &self.slots {
+            slot.is_stale.store(true, Relaxed);
+            drop(slot.take());
+        }
     }
 
     /// At least `len` bytes for one call.
@@ -148,6 +166,22 @@ mod tests {
         assert!(addresses.windows(2).all(|pair| pair[1] - pair[0] >= 100));
         drop(calls);
         assert_eq!(address(&mut shelf.scratch(100).unwrap()), first);
+    }
+
+    #[test]
+    fn what_is_cleared_is_freed_at_once_or_when_it_is_given_back() {
+        let shelf = Shelf::new();
+        let lens = || shelf.slots.each_ref().map(|slot| slot.take().map(|buffer| buffer.as_slice().len()));
+        let mut calls: Vec<_> = (0..3).map(|_| shelf.scratch(100).unwrap()).collect();
+        calls.pop();
+        assert_eq!(lens()[..4], [None, None, Some(100), Some(0)]);
+        shelf.clear();
+        assert_eq!(calls[0].as_mut_slice().len(), 100);
+        assert_eq!(lens()[..4], [None, None, Some(0), Some(0)]);
+        drop(calls);
+        assert_eq!(lens(), [Some(0); BUFFERS]);
+        drop(shelf.scratch(100));
+        assert_eq!(lens()[0], Some(100));
     }
 
     #[test]

@@ -4,13 +4,16 @@ mod host;
 mod job;
 mod pool;
 mod process;
+mod replaceable;
 
 pub(crate) use host::{Host, ParallelFor};
 pub(crate) use pool::Pool;
+pub(crate) use replaceable::Replaceable;
 
 /// Threads that work on one job together, the caller's among them.
 pub(crate) enum Threads {
     Own(Pool),
+    Shared(&'static Replaceable),
     Host(Host),
 }
 
@@ -19,6 +22,7 @@ impl Threads {
     pub(crate) fn count(&self) -> usize {
         match self {
             Self::Own(pool) => pool.threads(),
+            Self::Shared(shared) => shared.pool().threads(),
             Self::Host(host) => host.threads(),
         }
     }
@@ -27,7 +31,8 @@ impl Threads {
     /// threads; and while a helper of ours that is late is not waited for, `parallel_for` is.
     pub(crate) fn are_worth_it(&self) -> bool {
         match self {
-            Self::Own(pool) => pool.is_in_demand() | pool.is_warm(),
+            Self::Own(pool) => is_worth_it(pool),
+            Self::Shared(shared) => is_worth_it(&shared.pool()),
             Self::Host(_) => false,
         }
     }
@@ -37,7 +42,12 @@ impl Threads {
     pub(crate) fn run(&self, tasks: usize, task: impl Fn(usize) + Sync) {
         match self {
             Self::Own(pool) => pool.run(tasks, task),
+            Self::Shared(shared) => shared.pool().run(tasks, task),
             Self::Host(host) => host.run(tasks, task),
         }
     }
+}
+
+fn is_worth_it(pool: &Pool) -> bool {
+    pool.is_in_demand() | pool.is_warm()
 }

@@ -231,7 +231,7 @@ impl Product {
         let words = Words { function: self.function, lhs: &lhs, rhs: &rhs, result: ("s32", "row"), stages: names };
         let context = context()?;
         let finish = Finish::new(&stages, Store::I32(c));
-        Ok(verbose::told(words, &context, || crate::gemm(&context, &lhs, &rhs, &finish))?)
+        Ok(verbose::told(words, context, || crate::gemm(context, &lhs, &rhs, &finish))?)
     }
 
     /// What is done with the sums.

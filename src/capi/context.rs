@@ -1,8 +1,7 @@
 //! Contexts of the caller's own.
 
-use super::shared::{self, Shared};
 use super::versioned::{self, Versioned};
-use super::{Status, guard};
+use super::{Status, guard, shared};
 use crate::context::Context;
 use crate::error::Error;
 use crate::kernel::Kernel;
@@ -131,10 +130,7 @@ impl ContextOptions {
 }
 
 /// The context of one call.
-pub(super) enum CallContext<'a> {
-    Callers(&'a Context),
-    Shared(Shared),
-}
+pub(super) struct CallContext<'a>(&'a Context);
 
 impl<'a> CallContext<'a> {
     /// The context that a caller names; for NULL the shared one.
@@ -145,20 +141,18 @@ impl<'a> CallContext<'a> {
     pub(super) unsafe fn new(context: *const ContextHandle) -> Result<Self, Error> {
         // SAFETY: this function's own promise.
         match unsafe { context.as_ref() } {
-            Some(ContextHandle(context)) => Ok(Self::Callers(context)),
-            None => Ok(Self::Shared(shared::context()?)),
+            Some(ContextHandle(context)) => Ok(Self(context)),
+            None => Ok(Self(shared::context()?)),
         }
     }
 }
 
 impl Deref for CallContext<'_> {
     type Target = Context;
+
     #[inline]
     fn deref(&self) -> &Context {
-        match self {
-            Self::Callers(context) => context,
-            Self::Shared(context) => context,
-        }
+        self.0
     }
 }
 

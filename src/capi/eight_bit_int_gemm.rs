@@ -189,7 +189,7 @@ fn multiply([a, b]: [Factor; 2], transpose_c: i32, finish: &Finish) -> Result<()
     let stages = finish.stages().iter().map(Stage::name);
     let words = Words { function, lhs: &a, rhs: &b, result: (r#type, order), stages };
     let context = context()?;
-    verbose::told(words, &context, || crate::gemm(&context, &lhs, &rhs, finish))
+    verbose::told(words, context, || crate::gemm(context, &lhs, &rhs, finish))
 }
 
 /// Asked once: whether A5B7 is to be what gemmlowp makes of it today.

@@ -4,41 +4,23 @@ use super::{Status, guard, threads};
 use crate::context::Context;
 use crate::error::Error;
 use crate::kernel::Kernel;
-use arc_swap::{ArcSwapOption, Guard};
-use std::ops::Deref;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use crate::threads::Replaceable;
+use std::sync::OnceLock;
 
-/// How many threads a call may use.
-static THREADS: AtomicUsize = AtomicUsize::new(1);
+/// The threads that a call may use.
+static POOL: Replaceable = Replaceable::new(1);
 
-/// Made by the first call that finds none. Calls hold it for themselves, so it may be replaced at any time.
-static CONTEXT: ArcSwapOption<Context> = ArcSwapOption::const_empty();
+/// Made by the first call, and never replaced: so small products need neither its threads nor to count who uses it.
+static CONTEXT: OnceLock<Context> = OnceLock::new();
 
-/// The context of a call that names none. A guard: to count one reference more and then one less would take longer.
-pub(super) struct Shared(Guard<Option<Arc<Context>>>);
-
-impl Deref for Shared {
-    type Target = Context;
-
-    #[inline]
-    fn deref(&self) -> &Context {
-        self.0.as_deref().expect("whoever makes it has looked")
-    }
-}
-
+/// The context of a call that names none.
 #[inline]
-pub(super) fn context() -> Result<Shared, Error> {
-    let context = CONTEXT.load();
-    if context.is_some() { Ok(Shared(context)) } else { new_context() }
-}
-
-#[cold]
-fn new_context() -> Result<Shared, Error> {
-    let context = Arc::new(Context::new(Kernel::chosen()?, THREADS.load(Relaxed)));
-    // If another call was faster, its context serves as well.
-    let before = CONTEXT.compare_and_swap(&None::<Arc<Context>>, Some(Arc::clone(&context)));
-    Ok(Shared(if before.is_some() { before } else { Guard::from_inner(Some(context)) }))
+pub(super) fn context() -> Result<&'static Context, Error> {
+    if let Some(context) = CONTEXT.get() {
+        return Ok(context);
+    }
+    let kernel = Kernel::chosen()?;
+    Ok(CONTEXT.get_or_init(|| Context::shared(kernel, &POOL)))
 }
 
 /// Sets how many threads a later product may use, the calling one included: 1 at first, as in gemmlowp; 0 for one on
@@ -53,10 +35,7 @@ fn new_context() -> Result<Shared, Error> {
 #[unsafe(no_mangle)]
 pub extern "C" fn qgemm_set_max_num_threads(max_num_threads: i32) -> Status {
     guard(|| {
-        let threads = threads("max_num_threads", max_num_threads)?;
-        if THREADS.swap(threads, Relaxed) != threads {
-            CONTEXT.store(None);
-        }
+        POOL.set(threads("max_num_threads", max_num_threads)?);
         Ok(())
     })
 }
@@ -67,7 +46,10 @@ pub extern "C" fn qgemm_set_max_num_threads(max_num_threads: i32) -> Status {
 #[unsafe(no_mangle)]
 pub extern "C" fn qgemm_free_persistent_resources() {
     guard(|| {
-        CONTEXT.store(None);
+        POOL.end();
+        if let Some(context) = CONTEXT.get() {
+            context.free_scratch();
+        }
         Ok(())
     });
 }
