@@ -2,10 +2,8 @@
 
 use crate::buffer::{ALIGN, Buffer};
 use crate::error::Error;
-use std::cell::UnsafeCell;
-use std::ops::{Deref, DerefMut};
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, TryLockError};
 
 /// One for each of so many concurrent callers. Those beyond get buffers of their own.
 const BUFFERS: usize = 16;
@@ -15,65 +13,45 @@ pub(crate) struct Shelf {
     slots: [Slot; BUFFERS],
 }
 
-/// A buffer, and whether a call has it. A mutex without those who wait, for nobody does: giving it back is a plain store, which
-/// saves a small product some 5 ns.
+/// A buffer, which the call that has locked it uses.
 struct Slot {
-    is_taken: AtomicBool,
+    buffer: Mutex<Buffer>,
     /// Whether whoever gives it back is to free it.
     is_stale: AtomicBool,
-    buffer: UnsafeCell<Buffer>,
 }
-
-// SAFETY: only the one call that has taken the buffer uses it.
-unsafe impl Sync for Slot {}
 
 /// A buffer that a call has taken.
-pub(crate) struct Loan<'a>(&'a Slot);
+pub(crate) struct Loan<'a> {
+    buffer: MutexGuard<'a, Buffer>,
+    is_stale: &'a AtomicBool,
+}
 
 impl Slot {
+    /// Never waits: in a child of fork a lock may be held by a thread that is not there.
     #[inline]
     fn take(&self) -> Option<Loan<'_>> {
-        let is_free = !self.is_taken.load(Relaxed) && !self.is_taken.swap(true, Acquire);
-        is_free.then(|| Loan(self))
-    }
-}
-
-impl Deref for Loan<'_> {
-    type Target = Buffer;
-
-    #[inline]
-    fn deref(&self) -> &Buffer {
-        // SAFETY: it was taken for this loan alone.
-        unsafe { &*self.0.buffer.get() }
-    }
-}
-
-impl DerefMut for Loan<'_> {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut Buffer {
-        // SAFETY: it was taken for this loan alone, which is borrowed mutably.
-        unsafe { &mut *self.0.buffer.get() }
+        let buffer = match self.buffer.try_lock() {
+            Ok(buffer) => buffer,
+            Err(TryLockError::Poisoned(buffer)) => buffer.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        Some(Loan { buffer, is_stale: &self.is_stale })
     }
 }
 
 impl Drop for Loan<'_> {
     #[inline]
     fn drop(&mut self) {
-        if self.0.is_stale.load(Relaxed) {
-            self.0.is_stale.store(false, Relaxed);
-            **self = Buffer::empty();
+        if self.is_stale.load(Relaxed) {
+            self.is_stale.store(false, Relaxed);
+            *self.buffer = Buffer::empty();
         }
-        self.0.is_taken.store(false, Release);
     }
 }
 
 impl Shelf {
     pub(crate) fn new() -> Self {
-        let empty = || Slot {
-            is_taken: AtomicBool::new(false),
-            is_stale: AtomicBool::new(false),
-            buffer: UnsafeCell::new(Buffer::empty()),
-        };
+        let empty = || Slot { buffer: Mutex::new(Buffer::empty()), is_stale: AtomicBool::new(false) };
         Self { slots: std::array::from_fn(|_| empty()) }
     }
 
@@ -97,14 +75,13 @@ impl Shelf {
     pub(crate) fn lend(&self, len: usize, work: impl FnOnce(&mut [u8])) -> Result<(), Error> {
         let mut own = Buffer::empty();
         let mut on_loan = self.free();
-        let buffer = on_loan.as_deref_mut().unwrap_or(&mut own);
+        let buffer = on_loan.as_mut().map_or(&mut own, |loan| &mut *loan.buffer);
         buffer.reserve(len)?;
         work(buffer.as_mut_slice());
         Ok(())
     }
 
-    /// The first buffer that no other call has. Never waits: in a child of fork it may be a thread that is not there that has
-    /// one.
+    /// The first buffer that no other call has.
     #[inline(always)]
     fn free(&self) -> Option<Loan<'_>> {
         self.slots.iter().find_map(Slot::take)
@@ -136,7 +113,7 @@ impl<'a> Scratch<'a> {
 
     pub(crate) fn as_mut_slice(&mut self) -> &mut [u8] {
         match self {
-            Self::OnLoan(buffer) => buffer.as_mut_slice(),
+            Self::OnLoan(loan) => loan.buffer.as_mut_slice(),
             Self::Own(buffer) => buffer.as_mut_slice(),
             Self::Callers(memory) => memory,
         }
@@ -144,7 +121,7 @@ impl<'a> Scratch<'a> {
 
     fn reserve(&mut self, len: usize) -> Result<(), Error> {
         match self {
-            Self::OnLoan(buffer) => buffer.reserve(len),
+            Self::OnLoan(loan) => loan.buffer.reserve(len),
             Self::Own(buffer) => buffer.reserve(len),
             Self::Callers(_) => Ok(()),
         }
@@ -171,7 +148,7 @@ mod tests {
     #[test]
     fn what_is_cleared_is_freed_at_once_or_when_it_is_given_back() {
         let shelf = Shelf::new();
-        let lens = || shelf.slots.each_ref().map(|slot| slot.take().map(|buffer| buffer.as_slice().len()));
+        let lens = || shelf.slots.each_ref().map(|slot| slot.take().map(|loan| loan.buffer.as_slice().len()));
         let mut calls: Vec<_> = (0..3).map(|_| shelf.scratch(100).unwrap()).collect();
         calls.pop();
         assert_eq!(lens()[..4], [None, None, Some(100), Some(0)]);

@@ -5,13 +5,14 @@ use crate::context::Context;
 use crate::error::Error;
 use crate::kernel::Kernel;
 use crate::threads::Replaceable;
-use std::sync::OnceLock;
+use once_cell::race::OnceBox;
 
 /// The threads that a call may use.
 static POOL: Replaceable = Replaceable::new(1);
 
-/// Made by the first call, and never replaced: so small products need neither its threads nor to count who uses it.
-static CONTEXT: OnceLock<Context> = OnceLock::new();
+/// Made by the first call, without a lock that a child of fork could inherit locked, and never replaced: so small products
+/// need neither its threads nor to count who uses it.
+static CONTEXT: OnceBox<Context> = OnceBox::new();
 
 /// The context of a call that names none.
 #[inline]
@@ -20,7 +21,7 @@ pub(super) fn context() -> Result<&'static Context, Error> {
         return Ok(context);
     }
     let kernel = Kernel::chosen()?;
-    Ok(CONTEXT.get_or_init(|| Context::shared(kernel, &POOL)))
+    Ok(CONTEXT.get_or_init(|| Box::new(Context::shared(kernel, &POOL))))
 }
 
 /// Sets how many threads a later product may use, the calling one included: 1 at first, as in gemmlowp; 0 for one on
