@@ -25,8 +25,8 @@ mod tests;
 pub(crate) use axis::{Axis, Reach};
 use depthwise::Depthwise;
 pub(crate) use filter::Filter;
-pub(crate) use patches::{Patches, Place};
-pub(crate) use plan::{Images, Plan};
+pub(crate) use patches::Patches;
+pub(crate) use plan::{Images, Place, Plan};
 pub(crate) use saved::LEN as SAVED_LEN;
 
 /// One convolution.
@@ -78,7 +78,7 @@ impl<'a> Conv<'a> {
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Workspace`], and then nothing was written.
     pub(crate) fn run(&self, context: &Context, finish: &Finish, workspace: Option<&mut [u8]>) -> Result<(), Error> {
-        if let Some(depthwise) = self.depthwise() {
+        if let Some(depthwise) = self.depthwise(context) {
             let threads = depthwise.threads(context);
             let len = depthwise.scratch_len(threads);
             let mut scratch = match workspace {
@@ -108,7 +108,7 @@ impl<'a> Conv<'a> {
 
     /// How many bytes of the caller's that may take.
     pub(crate) fn workspace_len(&self, context: &Context) -> Result<usize, Error> {
-        match self.depthwise() {
+        match self.depthwise(context) {
             // Whether threads are worth it is decided anew by each call.
             Some(depthwise) => Ok(Scratch::callers_len(depthwise.scratch_len(context.threads()))),
             None => self.groups_len(context),
@@ -128,8 +128,8 @@ impl<'a> Conv<'a> {
         if has_results { self.plan.filter().groups } else { 0 }
     }
 
-    fn depthwise(&self) -> Option<Depthwise<'a>> {
-        Depthwise::new(self.plan, self.image, self.offset, self.weights)
+    fn depthwise(&self, context: &Context) -> Option<Depthwise<'a>> {
+        Depthwise::new(context.kernel, self.plan, self.image, self.offset, self.weights)
     }
 
     /// What the magnitude of a sum cannot exceed.

@@ -17,8 +17,8 @@ pub(crate) use few_lines::{FewLines, Product as FewProduct};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use few_lines::{SLICE, even};
 pub(crate) use lanes::{Factor, multiply_high};
-pub(crate) use pairs::PairsLoop;
 pub(crate) use requantize::{Columns, Last, Rule};
+pub(crate) use taps::{Group, Taps, TapsLoop, TapsWays};
 pub(crate) use vectors::{Loop, Vectors};
 pub(crate) use weighted::{BLOCK, LOW, Weighted, WeightedLoop};
 
@@ -42,6 +42,8 @@ pub struct Kernel {
     pub(crate) add_segment: AddSegmentFn,
     pub(crate) finish: FinishFn,
     pub(crate) vectors: Vectors,
+    /// How depthwise convolutions multiply.
+    pub(crate) taps: TapsWays,
     /// A faster kernel of the same instruction set, which sums small numbers in 16 bits. It is in no list: a product
     /// chooses it for its operands.
     pub(crate) narrow: Option<&'static Kernel>,
@@ -300,6 +302,7 @@ macro_rules! kernel {
                 add_segment: shared.add_segment,
                 finish: shared.finish,
                 vectors,
+                taps: kernel::TapsWays::of(&[$($feature),*]),
                 narrow: [$($narrow)?].as_slice().first().copied(),
                 is_supported: || true $(&& cpu_has!($feature))*,
             }
@@ -454,7 +457,6 @@ mod neon_narrow;
 mod neon_octets;
 #[cfg(target_arch = "aarch64")]
 mod neon_quads;
-mod pairs;
 mod requantize;
 mod scalar;
 mod shared;
@@ -462,6 +464,7 @@ mod shared;
 mod shuffle_pairs;
 #[cfg(target_arch = "x86_64")]
 mod shuffle_quads;
+mod taps;
 #[cfg(target_arch = "aarch64")]
 mod vector128;
 #[cfg(target_arch = "x86_64")]

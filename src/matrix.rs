@@ -150,11 +150,12 @@ impl<'a> Operand<'a> {
 
     /// `N` bytes of each of these contiguous runs, from the byte `at` on.
     #[inline(always)]
-    pub(crate) fn chunks<const N: usize>(&self, indices: Range<usize>, at: usize) -> impl Iterator<Item = &'a [u8; N]> {
-        let (runs, start) = (self.runs(), self.data.wrapping_add(at));
-        assert!(indices.end <= runs.count && at <= runs.len && runs.len - at >= N);
-        // SAFETY: whoever made the view promised that these runs are readable.
-        indices.map(move |index| unsafe { &*start.wrapping_add(index * runs.stride).cast::<[u8; N]>() })
+    pub(crate) fn chunks<const N: usize>(&self, indices: Range<usize>, at: usize) -> Chunks<'a, N> {
+        let runs = self.runs();
+        assert!(indices.start <= indices.end && indices.end <= runs.count && at <= runs.len && runs.len - at >= N);
+        // Of no chunks it does not matter where they begin.
+        let start = self.data.wrapping_add(indices.start.wrapping_mul(self.stride).wrapping_add(at));
+        Chunks { start, stride: self.stride, count: indices.len(), lifetime: PhantomData }
     }
 
     /// Whether each contiguous run ends where the next begins.
@@ -266,6 +267,37 @@ impl<'a> Lines<'a> {
         assert!(lines.start <= lines.end && lines.end <= self.count);
         // Of no lines it does not matter where they begin.
         Self { start: self.start.wrapping_add(lines.start.wrapping_mul(self.pitch)), count: lines.len(), ..*self }
+    }
+}
+
+/// So many bytes of each of some contiguous runs.
+#[derive(Clone, Copy)]
+pub(crate) struct Chunks<'a, const N: usize> {
+    start: *const u8,
+    stride: usize,
+    count: usize,
+    lifetime: PhantomData<&'a [u8]>,
+}
+
+impl<'a, const N: usize> Chunks<'a, N> {
+    /// The same bytes again and again.
+    #[inline(always)]
+    pub(crate) fn repeated(bytes: &'a [u8; N], count: usize) -> Self {
+        Self { start: bytes.as_ptr(), stride: 0, count, lifetime: PhantomData }
+    }
+
+    /// The first of each, the second of each, and so on, as long as all have one.
+    #[inline(always)]
+    pub(crate) fn side_by_side<const R: usize>(all: &[Self; R]) -> impl Iterator<Item = [&'a [u8; N]; R]> {
+        let count = all.iter().map(|chunks| chunks.count).min().unwrap_or(0);
+        (0..count).map(move |i| {
+            let mut side_by_side = [&[0; N]; R];
+            for (bytes, chunks) in side_by_side.iter_mut().zip(all) {
+                // SAFETY: whoever made the view promised that this run, one of those counted, is readable.
+                *bytes = unsafe { &*chunks.start.add(i * chunks.stride).cast() };
+            }
+            side_by_side
+        })
     }
 }
 

@@ -27,7 +27,7 @@ mod tests;
 pub(crate) use lines::pack_lhs;
 pub(crate) use panels::pack_rhs;
 pub(crate) use patches::pack_patches;
-pub(crate) use sums::sum_line;
+pub(crate) use sums::{sum_line, sum_short};
 
 /// What one instruction sums, and so how both sides are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -112,7 +112,11 @@ impl Kernel {
     }
 
     /// The sum of a line of an LHS that the kernels read as `encoding`.
+    #[inline]
     pub(crate) fn sum_line(&self, line: &[u8], encoding: Encoding) -> i32 {
+        if self.groups.are_bytes() && line.len() < pack::STRETCH {
+            return pack::sum_short(line, encoding);
+        }
         // SAFETY: whoever has a kernel has a CPU that runs it.
         unsafe { (self.sum_line)(line, encoding) }
     }

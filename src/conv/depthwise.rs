@@ -3,37 +3,41 @@
 //! The positions of the result are taken in tiles, the channels in panels. Of what the filter sees of a panel's channels
 //! from the positions of a tile a *strip* is made: what it sees from one position, its window, lies there in one piece,
 //! padding is filled in, and the numbers of two rows lie side by side in 16 bits each, for one instruction multiplies and
-//! adds such pairs. All windows that see a column share it, so that each number is widened once for each row of the filter,
-//! not once for each tap.
+//! adds such pairs; or those of four rows in 8 bits each, where there is an instruction for that and weights fit. All windows
+//! that see a column share it, so that each number is moved once for each row of the filter, not once for each tap.
 
-use super::{Axis, Filter, Plan};
+use super::{Axis, Filter, Place, Plan};
 use crate::blocks::Cut;
 use crate::buffer::Carver;
 use crate::context::Context;
 use crate::desks::Desks;
-use crate::matrix::{Offset, Operand};
+use crate::kernel::{Group, Kernel, Taps, TapsLoop};
+use crate::matrix::{Encoding, Offset, Operand};
 use crate::output::{Finish, LineOffsets, Region};
 use crate::source::Factor;
 use std::ops::Range;
 
-mod pairs;
+mod groups;
 mod strip;
 mod sums;
 #[cfg(test)]
 mod tests;
 mod weights;
 
-use pairs::{Pairs, pairs_mut};
-use strip::{READ_AS, Strip};
+use groups::{Groups, groups_mut};
+use strip::Strip;
 use sums::Sums;
 use weights::{Layout, Weights};
 
-/// Channels of a panel: two vectors of 256 bits. The last panel has half of them if that is enough.
+/// Channels of a panel: a vector of 512 bits or two of 256. The last panel has half of them if that is enough.
 const LANES: usize = 16;
 const HALF: usize = LANES / 2;
 
+/// Channels of a wide panel, which what it takes to look at a row is worth for: as many as one of such a kernel's products has.
+const WIDE: usize = 32;
+
 /// Positions of a tile at most: its strip, sums and parameters of stages fit into the L1.
-const TILE: usize = 64;
+const TILE: usize = 144;
 
 /// Bytes that a strip takes at most, if a single window does not take more.
 const MOST_STRIP: usize = 16 << 10;
@@ -61,18 +65,33 @@ pub(super) struct Depthwise<'a> {
 
 impl<'a> Depthwise<'a> {
     /// None if the convolution is of another kind, or if weights do not fit into 16 bits with their offset.
-    pub(super) fn new(plan: &'a Plan, image: Operand<'a>, offset: i32, weights: Factor<'a>) -> Option<Self> {
+    pub(super) fn new(
+        kernel: &Kernel,
+        plan: &'a Plan,
+        image: Operand<'a>,
+        offset: i32,
+        weights: Factor<'a>,
+    ) -> Option<Self> {
         let &Filter { axes: [down, across], channels, .. } = plan.filter();
-        let fits = weights.greatest() <= i16::MAX as u128;
-        if !plan.filter().is_depthwise() || !fits || plan.positions() == 0 || channels[1] == 0 {
+        if !plan.filter().is_depthwise()
+            || weights.greatest() > i16::MAX as u128
+            || plan.positions() == 0
+            || channels[1] == 0
+        {
             return None;
         }
-        let layout = Layout { taps: [down.taps, across.taps], channels: channels[1] };
+        let in_fours = kernel.taps.has_fours() && are_bytes(&weights);
+        let layout = Layout {
+            taps: [down.taps, across.taps],
+            in_fours,
+            is_wide: in_fours && kernel.width == WIDE,
+            channels: channels[1],
+        };
         let width = plan.results().size[1];
         let tile = if width <= TILE { TILE / width * width } else { width.div_ceil(width.div_ceil(TILE)) };
         let mut depthwise = Self { plan, image, offset, weights, layout, tile, stretch: 1 };
         let strip = depthwise.strip::<LANES>(0);
-        let fits = |windows: &usize| strip.len(*windows) * size_of::<Pairs<LANES>>() <= MOST_STRIP;
+        let fits = |windows: &usize| strip.len(*windows) * depthwise.lanes() * size_of::<Group>() <= MOST_STRIP;
         depthwise.stretch = (1..=tile.min(width)).rev().find(fits).unwrap_or(1);
         Some(depthwise)
     }
@@ -95,7 +114,7 @@ impl<'a> Depthwise<'a> {
         let mut carver = Carver::new(scratch);
         let weights = self.weights.operand_in(carver.bytes(self.unpacked_len()));
         let bytes = carver.bytes(self.layout.len());
-        let weights = Weights::pack(context.kernel.vectors, self.layout, &weights, self.weights.offset(), bytes);
+        let weights = Weights::pack(context.kernel.taps, self.layout, &weights, self.weights.offset(), bytes);
         let cut = self.cut(threads);
         let worker = Worker { depthwise: self, context, weights, finish };
         self.desks(threads).work(
@@ -127,18 +146,32 @@ impl<'a> Depthwise<'a> {
         if self.weights.operand().is_some() { 0 } else { Carver::cost(self.weights.lines() * self.weights.depth()) }
     }
 
+    /// Lanes of the widest panel.
+    fn lanes(&self) -> usize {
+        if self.layout.is_wide { WIDE } else { LANES }
+    }
+
     /// What a worker needs: a strip, the sums of a tile, and twice as much to finish them in.
     fn desk_len(&self) -> usize {
-        Carver::cost(self.strip_len()) + Carver::cost(3 * TILE * LANES * size_of::<i32>())
+        Carver::cost(self.strip_len()) + Carver::cost(self.acc_len() * size_of::<i32>())
     }
 
     fn strip_len(&self) -> usize {
-        self.strip::<LANES>(0).len(self.stretch) * size_of::<Pairs<LANES>>()
+        self.strip::<LANES>(0).len(self.stretch) * self.lanes() * size_of::<Group>()
+    }
+
+    fn acc_len(&self) -> usize {
+        3 * self.tile * self.lanes()
+    }
+
+    /// What the image's bytes are read as.
+    fn read_as(&self) -> Encoding {
+        if self.layout.in_fours { Encoding::U8 } else { Encoding::S8 }
     }
 
     fn strip<const L: usize>(&self, first_channel: usize) -> Strip<'_, L> {
         // Beside an image, if there is anything, it is a number of the image's type.
-        Strip::new(self.plan, &self.image, self.offset.wrapping_neg() as u8, first_channel)
+        Strip::new(self.plan, &self.image, self.offset.wrapping_neg() as u8, self.layout.height(), first_channel)
     }
 }
 
@@ -153,37 +186,37 @@ struct Worker<'a> {
 impl Worker<'_> {
     /// Computes some positions of the result, of all channels.
     fn tile(&self, positions: Range<usize>, desk: &mut [u8]) {
-        let channels = self.depthwise.layout.channels;
-        for first in (0..channels).step_by(LANES) {
-            if channels - first <= HALF {
-                self.panel::<HALF>(positions.clone(), first..channels, desk);
-            } else {
-                self.panel::<LANES>(positions.clone(), first..channels.min(first + LANES), desk);
+        let layout = self.depthwise.layout;
+        let mut first = 0;
+        while first < layout.channels {
+            let lanes = layout.width(first);
+            let (positions, cols) = (positions.clone(), first..layout.channels.min(first + lanes));
+            match (lanes, layout.is_wide) {
+                (HALF, false) => self.panel::<HALF, LANES>(positions, cols, desk),
+                (_, false) => self.panel::<LANES, LANES>(positions, cols, desk),
+                (HALF, true) => self.panel::<HALF, WIDE>(positions, cols, desk),
+                (LANES, true) => self.panel::<LANES, WIDE>(positions, cols, desk),
+                (_, true) => self.panel::<WIDE, WIDE>(positions, cols, desk),
             }
+            first += lanes;
         }
     }
 
-    /// As [`Worker::tile`], of one panel of channels.
-    fn panel<const L: usize>(&self, positions: Range<usize>, cols: Range<usize>, desk: &mut [u8]) {
+    /// As [`Worker::tile`], of one panel of `L` channels, whose sums are finished in rows of `W`.
+    fn panel<const L: usize, const W: usize>(&self, positions: Range<usize>, cols: Range<usize>, desk: &mut [u8]) {
         let Self { depthwise, context, weights, finish } = self;
-        let vectors = context.kernel.vectors;
         let mut carver = Carver::new(desk);
-        let room = pairs_mut::<L>(carver.bytes(depthwise.strip_len()));
-        let (acc, finishing) = carver.ints(3 * TILE * LANES).split_at_mut(TILE * LANES);
-        let acc = &mut acc.as_chunks_mut().0[..positions.len()];
+        let room = groups_mut(carver.bytes(depthwise.strip_len()));
+        let (acc, finishing) = carver.ints(depthwise.acc_len()).split_at_mut(depthwise.tile * W);
         let strip = depthwise.strip::<L>(cols.start);
-        let width = depthwise.plan.results().size[1];
-        let mut done = 0;
-        while done < acc.len() {
-            let (row, position) = ((positions.start + done) / width, (positions.start + done) % width);
-            let windows = depthwise.stretch.min(width - position).min(acc.len() - done);
-            let pairs = &mut room[..strip.len(windows)];
-            vectors.run_pairs(strip.fill(row, position, pairs));
-            let acc = &mut acc[done..done + windows];
-            vectors.run_pairs(Sums { strip: pairs, step: strip.step(), weights: weights.panel(cols.start), acc });
-            done += windows;
-        }
-        let shift = depthwise.image.encoding.shift_to(READ_AS);
+        let stretch = depthwise.stretch;
+        let weights_of = weights.panel(cols.start);
+        let tile = &mut acc.as_chunks_mut::<W>().0[..positions.len()];
+        let plan = depthwise.plan;
+        let panel =
+            Panel { plan, strip, weights: weights_of, first: plan.place(positions.start), stretch, room, acc: tile };
+        context.kernel.taps.run(depthwise.layout.in_fours, panel);
+        let shift = depthwise.image.encoding.shift_to(depthwise.read_as());
         let region = Region {
             rows: positions,
             depth: 0,
@@ -196,9 +229,46 @@ impl Worker<'_> {
             rescale: None,
             cols,
         };
-        // Always of a whole panel's width, for half of it takes longer.
-        let turn = vectors.finish::<LANES>();
+        let turn = if W == WIDE { context.kernel.finish } else { context.kernel.vectors.finish::<LANES>() };
         // SAFETY: tiles do not overlap, and each panel of one is finished once, by whoever claimed its piece.
-        unsafe { turn(finish, &region, acc.as_flattened_mut(), finishing) };
+        unsafe { turn(finish, &region, acc, finishing) };
+    }
+}
+
+/// Whether weights and their offsets are known to be numbers of signed bytes.
+fn are_bytes(weights: &Factor) -> bool {
+    weights::flip(weights.encoding(), weights.offset()).is_some() || weights.greatest() <= i8::MAX as u128
+}
+
+/// The sums of a tile's positions, of one panel of channels.
+struct Panel<'a, const L: usize, const W: usize> {
+    plan: &'a Plan,
+    strip: Strip<'a, L>,
+    weights: &'a [Groups<L>],
+    first: Place,
+    /// Windows of a strip at most.
+    stretch: usize,
+    room: &'a mut [Groups<L>],
+    acc: &'a mut [[i32; W]],
+}
+
+impl<const L: usize, const W: usize> TapsLoop for Panel<'_, L, W> {
+    #[inline(always)]
+    fn run<const ROWS: usize>(self, taps: impl Taps<ROWS>) {
+        let Self { plan, strip, weights, first: mut place, stretch, room, mut acc } = self;
+        let width = plan.results().size[1];
+        let mut columns = strip.columns(place.x, stretch.min(width - place.x).min(acc.len()));
+        while !acc.is_empty() {
+            let windows = stretch.min(width - place.x).min(acc.len());
+            if !columns.are_of(place.x, windows) {
+                columns = strip.columns(place.x, windows);
+            }
+            let room = &mut room[..strip.len(windows)];
+            strip.fill(&place, &columns, taps, room);
+            let (now, rest) = acc.split_at_mut(windows);
+            Sums { strip: room, step: strip.step(), weights, acc: now }.run(taps);
+            acc = rest;
+            plan.advance(&mut place, windows);
+        }
     }
 }

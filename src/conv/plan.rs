@@ -11,6 +11,14 @@ pub(crate) struct Plan {
     reaches: [Vec<Reach>; 2],
 }
 
+/// A position of the filter.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    pub image: usize,
+    pub y: usize,
+    pub x: usize,
+}
+
 /// How many images, and how large.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Images {
@@ -62,6 +70,28 @@ impl Plan {
     pub(crate) fn positions(&self) -> usize {
         let Images { count, size: [height, width] } = self.results();
         count * height * width
+    }
+
+    /// The position of this number.
+    pub(crate) fn place(&self, position: usize) -> Place {
+        let [height, width] = self.results().size;
+        let (row, x) = (position / width, position % width);
+        Place { image: row / height, y: row % height, x }
+    }
+
+    /// Goes on by so many positions, no more than are left in a row.
+    #[inline(always)]
+    pub(crate) fn advance(&self, place: &mut Place, positions: usize) {
+        let [rows, cols] = self.reaches();
+        place.x += positions;
+        if place.x == cols.len() {
+            place.x = 0;
+            place.y += 1;
+        }
+        if place.y == rows.len() {
+            place.y = 0;
+            place.image += 1;
+        }
     }
 
     /// Where the filter lies at each of its positions, vertically and horizontally.

@@ -3,7 +3,6 @@
 //! A tile is written for its instruction set. A loop that maps elements one by one need not be: the compiler makes vectors
 //! of it, once it knows which.
 
-use super::pairs::{self, PairsLoop};
 use super::requantize::{self, Columns, Last, Row, Rule};
 use super::weighted::{self, WeightedLoop};
 
@@ -53,17 +52,6 @@ impl Vectors {
             #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
             Kind::Avx512 => unsafe { avx512(elements) },
             _ => elements.run(),
-        }
-    }
-
-    /// Runs a loop over pairs with these vectors.
-    #[inline]
-    pub(crate) fn run_pairs<L: PairsLoop>(self, elements: L) {
-        match self.0 {
-            // SAFETY: as above; those with wider vectors have these, too.
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 | Kind::Avx512 => unsafe { pairs::run_avx2(elements) },
-            _ => pairs::run(elements),
         }
     }
 
@@ -121,7 +109,7 @@ fn avx512<L: Loop>(elements: L) -> L::Result {
     elements.run()
 }
 
-const fn has(features: &[&str], name: &str) -> bool {
+pub(super) const fn has(features: &[&str], name: &str) -> bool {
     let mut i = 0;
     while i < features.len() {
         if equal(features[i].as_bytes(), name.as_bytes()) {

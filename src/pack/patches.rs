@@ -25,7 +25,7 @@ pub(crate) fn pack_patches<const WIDENED: bool>(
         return;
     }
     let mut sums = sums.iter_mut();
-    let mut place = src.place(first);
+    let mut place = src.plan.place(first);
     let mut strip = [0; STRIP];
     for line in lines.chunks_exact_mut(pitch) {
         let mut sum = sums.next();
@@ -34,7 +34,7 @@ pub(crate) fn pack_patches<const WIDENED: bool>(
         }
         let mut patch = Patch::<WIDENED> { reading, strip: &mut strip, len: 0, rest: line, sum };
         patch.write(src, &place, &sum_bytes);
-        src.next(&mut place);
+        src.plan.advance(&mut place, 1);
     }
 }
 

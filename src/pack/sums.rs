@@ -1,7 +1,6 @@
 //! The sums of lines, as the kernels read them.
 
 use super::STRETCH;
-use super::short::copy_short;
 use crate::matrix::Encoding;
 
 /// The sum of bytes that are numbers of `encoding` after `added` was added to each. They are summed as if unsigned, which
@@ -16,10 +15,33 @@ pub(super) fn sum_numbers(
     let shift = encoding.shift_to(Encoding::U8);
     let added = added.wrapping_add(shift as u8);
     let (whole, rest) = bytes.as_chunks();
-    let mut last = [added.wrapping_neg(); STRETCH];
-    copy_short(rest, &mut last[..rest.len()]);
-    let sum = sum_bytes(whole, &last, added);
+    // What is written to memory in parts and read as a whole takes long to read, so what is left goes by words.
+    let mut sum = whole.split_last().map_or(0, |(last, whole)| sum_bytes(whole, last, added));
+    let (words, few) = rest.as_chunks();
+    for word in words {
+        sum = sum.wrapping_add(sum_word(u64::from_le_bytes(*word), added, 8));
+    }
+    if !few.is_empty() {
+        let word = match bytes.last_chunk() {
+            Some(last) => u64::from_le_bytes(*last) >> (64 - 8 * few.len()),
+            None => few.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)),
+        };
+        sum = sum.wrapping_add(sum_word(word, added, few.len()));
+    }
     (sum as i32).wrapping_sub(shift.wrapping_mul(bytes.len() as i32))
+}
+
+/// The sum of a word's first bytes, 1 to 8, after `added` was added to each, modulo 256; the others are 0.
+#[inline(always)]
+fn sum_word(word: u64, added: u8, count: usize) -> u32 {
+    const EACH: u64 = u64::MAX / 0xff;
+    let added = (EACH * u64::from(added)) >> (64 - 8 * count);
+    // The top bits apart, so that nothing is carried from one byte to the next.
+    let top = EACH << 7;
+    let bytes = ((word & !top) + (added & !top)) ^ ((word ^ added) & top);
+    let low = u64::MAX / 0x101;
+    let pairs = (bytes & low) + ((bytes >> 8) & low);
+    (pairs.wrapping_mul(u64::MAX / 0xffff) >> 48) as u32
 }
 
 #[inline(always)]
@@ -33,4 +55,11 @@ pub(crate) fn sum_line<const WIDENED: bool>(
         return numbers.fold(0, i32::wrapping_add);
     }
     sum_numbers(line, 0, encoding, &sum_bytes)
+}
+
+/// As [`sum_line`], of fewer bytes than a stretch, for which no function compiled for a kernel need be called.
+#[inline]
+pub(crate) fn sum_short(line: &[u8], encoding: Encoding) -> i32 {
+    debug_assert!(line.len() < STRETCH);
+    sum_numbers(line, 0, encoding, &|_: &[_], _: &_, _| 0)
 }

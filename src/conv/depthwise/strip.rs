@@ -1,14 +1,11 @@
 //! What the windows of a row see of a panel's channels, in the order in which they are multiplied.
 
-use super::{Axis, HALF, Pairs, Plan};
-use crate::kernel::PairsLoop;
-use crate::matrix::{Encoding, Operand};
+use super::{Axis, Groups, Place, Plan};
+use crate::kernel::Taps;
+use crate::matrix::{Chunks, Operand};
 use std::ops::Range;
 
-/// What all images are read as.
-pub(super) const READ_AS: Encoding = Encoding::S8;
-
-/// Where a strip comes from. It consists of columns of so many pairs as there are pairs of rows of taps. The windows of a row
+/// Where a strip comes from. It consists of columns of so many groups as the rows of taps make. The windows of a row
 /// share columns if they overlap and no column is skipped; else each has columns of its own.
 pub(super) struct Strip<'a, const L: usize> {
     plan: &'a Plan,
@@ -16,9 +13,31 @@ pub(super) struct Strip<'a, const L: usize> {
     /// What lies beside the images.
     padding: u8,
     shares: bool,
+    /// Groups in a column.
+    height: usize,
     /// The image's channels that the panel's are made of.
     channels: Channels,
 }
+
+/// Columns of a strip.
+pub(super) struct Columns {
+    x: usize,
+    windows: usize,
+    count: usize,
+    /// Those that show columns of the image one after the other, from this one of its on.
+    inner: Range<usize>,
+    first: usize,
+}
+
+impl Columns {
+    #[inline(always)]
+    pub(super) fn are_of(&self, x: usize, windows: usize) -> bool {
+        (self.x, self.windows) == (x, windows)
+    }
+}
+
+/// Pixels of one number that are joined at once.
+const PIXELS: usize = 16;
 
 /// A panel's channels, as an image counts them.
 enum Channels {
@@ -31,7 +50,7 @@ enum Channels {
 }
 
 impl<'a, const L: usize> Strip<'a, L> {
-    pub(super) fn new(plan: &'a Plan, image: &'a Operand<'a>, padding: u8, first: usize) -> Self {
+    pub(super) fn new(plan: &'a Plan, image: &'a Operand<'a>, padding: u8, height: usize, first: usize) -> Self {
         let Axis { taps, stride, dilation, .. } = plan.filter().axes[1];
         let [channels, results] = plan.filter().channels;
         let (multiplier, last) = (results / channels, results.min(first + L) - 1);
@@ -40,28 +59,33 @@ impl<'a, const L: usize> Strip<'a, L> {
             2.. if first / multiplier == last / multiplier => Channels::Same(first / multiplier),
             _ => Channels::Some(first),
         };
-        Self { plan, image, padding, shares: dilation == 1 && stride < taps, channels }
+        Self { plan, image, padding, shares: dilation == 1 && stride < taps, height, channels }
     }
 
-    /// Pairs in a column.
-    fn height(&self) -> usize {
-        self.plan.filter().axes[0].taps.div_ceil(2)
-    }
-
-    /// Pairs from the begin of one window to that of the next.
+    /// Groups from the begin of one window to that of the next.
     pub(super) fn step(&self) -> usize {
         let Axis { taps, stride, .. } = self.plan.filter().axes[1];
-        self.height() * if self.shares { stride } else { taps }
+        self.height * if self.shares { stride } else { taps }
     }
 
-    /// Pairs that so many windows take.
+    /// How many columns so many windows take.
+    fn count(&self, windows: usize) -> usize {
+        let Axis { taps, stride, .. } = self.plan.filter().axes[1];
+        (windows - 1) * if self.shares { stride } else { taps } + taps
+    }
+
+    /// Groups that they take.
     pub(super) fn len(&self, windows: usize) -> usize {
-        (windows - 1) * self.step() + self.plan.filter().axes[1].taps * self.height()
+        self.count(windows) * self.height
     }
 
-    /// The strip of the windows from `position` on, of a row of all images' results.
-    pub(super) fn fill<'s>(&'s self, row: usize, position: usize, to: &'s mut [Pairs<L>]) -> Fill<'s, L> {
-        Fill { strip: self, row, position, to }
+    /// What is to be known of the columns of so many windows from the position `x` on, of whatever row.
+    #[inline(always)]
+    pub(super) fn columns(&self, x: usize, windows: usize) -> Columns {
+        let count = self.count(windows);
+        let inner = self.inner(x, count);
+        let first = self.column(x, inner.start).unwrap_or(0);
+        Columns { x, windows, count, inner, first }
     }
 
     /// The column of the image, if it has it, that a strip's column shows.
@@ -84,14 +108,13 @@ impl<'a, const L: usize> Strip<'a, L> {
         before(across.padding[0])..before(across.padding[0] + width)
     }
 
-    /// What the panel's channels see of a pixel, if it is one of an image.
+    /// What the panel's channels see of a pixel.
     #[inline(always)]
-    fn bytes(&self, row: Option<usize>, x: Option<usize>) -> [u8; L] {
-        let (Some(row), Some(x)) = (row, x) else { return [self.padding; L] };
+    fn bytes(&self, pixel: usize) -> [u8; L] {
         match self.channels {
-            Channels::Each(first) => *self.image.chunk(row + x, first),
-            Channels::Same(channel) => [self.image.chunk::<1>(row + x, channel)[0]; L],
-            Channels::Some(first) => self.some_bytes(self.image.run(row + x), first),
+            Channels::Each(first) => *self.image.chunk(pixel, first),
+            Channels::Same(channel) => [self.image.chunk::<1>(pixel, channel)[0]; L],
+            Channels::Some(first) => self.some_bytes(self.image.run(pixel), first),
         }
     }
 
@@ -112,67 +135,119 @@ impl<'a, const L: usize> Strip<'a, L> {
     }
 }
 
-/// The making of a strip.
-pub(super) struct Fill<'a, const L: usize> {
-    strip: &'a Strip<'a, L>,
-    row: usize,
-    position: usize,
-    to: &'a mut [Pairs<L>],
-}
-
-impl<const L: usize> PairsLoop for Fill<'_, L> {
+impl<const L: usize> Strip<'_, L> {
+    /// Makes the strip of the windows that begin at a place.
     #[inline(always)]
-    fn run(
-        self,
-        join: impl Fn(&[u8; HALF], &[u8; HALF], u8, &mut Pairs<HALF>) + Copy,
-        _add: impl Fn(&mut [i32; HALF], &Pairs<HALF>, &Pairs<HALF>),
+    pub(super) fn fill<const ROWS: usize, T: Taps<ROWS>>(
+        &self,
+        place: &Place,
+        columns: &Columns,
+        taps: T,
+        to: &mut [Groups<L>],
     ) {
-        let Self { strip, row, position, to } = self;
-        let flip = strip.image.encoding.flip_to(READ_AS);
-        let join_all = |upper: &[u8; L], lower: &[u8; L], to: &mut Pairs<L>| {
-            let halves = upper.as_chunks().0.iter().zip(lower.as_chunks().0);
-            for ((upper, lower), to) in halves.zip(to.as_chunks_mut().0) {
-                join(upper, lower, flip, to);
-            }
-        };
-        let ([down, _], [image_height, image_width]) = (&strip.plan.filter().axes, strip.plan.images().size);
-        let result_height = strip.plan.results().size[0];
-        let (image, row) = (row / result_height, row % result_height);
-        let height = strip.height();
-        let all = 0..to.len() / height;
-        let inner = strip.inner(position, all.len());
-        for pair in 0..height {
-            // The first pixel of each of two rows. Beyond the last taps anything will do, for it is multiplied by 0.
-            let mut rows = [None; 2];
+        let flip = self.image.encoding.flip_to(T::READ_AS);
+        let ([down, _], [image_height, image_width]) = (&self.plan.filter().axes, self.plan.images().size);
+        let count = columns.count;
+        let inner = columns.inner.clone();
+        let padding = [self.padding; L];
+        for group in 0..self.height {
+            // The first pixel of each row. Beyond the last taps anything will do, for it is multiplied by 0.
+            let mut rows = [None; ROWS];
             for (i, first_pixel) in rows.iter_mut().enumerate() {
-                let y = down.pixel(row, (2 * pair + i).min(down.taps - 1), image_height);
-                *first_pixel = y.map(|y| (image * image_height + y) * image_width);
+                let y = down.pixel(place.y, (ROWS * group + i).min(down.taps - 1), image_height);
+                *first_pixel = y.map(|y| (place.image * image_height + y) * image_width);
             }
-            let mut others = [all.clone(), 0..0];
-            if let ([Some(upper), Some(lower)], false) = (rows, inner.is_empty()) {
-                let x = strip.column(position, inner.start).unwrap_or(0);
-                let rows = [upper + x..upper + x + inner.len(), lower + x..lower + x + inner.len()];
-                let to = to[inner.start * height..].chunks_exact_mut(height).map(|column| &mut column[pair]);
-                match strip.channels {
-                    Channels::Same(channel) => {
-                        let [upper, lower] = rows.map(|row| strip.image.chunks::<1>(row, channel));
-                        for ((&[upper], &[lower]), to) in upper.zip(lower).zip(to) {
-                            *to = [[upper, lower].map(|byte| i16::from((byte ^ flip) as i8)); L];
+            let at = inner.start * self.height + group;
+            match self.channels {
+                _ if inner.is_empty() => {}
+                Channels::Same(0) if self.image.is_without_gaps() && self.image.depth == 1 && inner.len() >= PIXELS => {
+                    self.fill_from_numbers(&rows, columns, taps, &mut to[at..]);
+                }
+                Channels::Same(channel) => {
+                    let padding = [self.padding];
+                    let pixels = self.pixels(&rows, columns, channel, &padding);
+                    for (pixels, to) in Chunks::side_by_side(&pixels).zip(to[at..].iter_mut().step_by(self.height)) {
+                        let mut numbers = [0; ROWS];
+                        for (number, &&[pixel]) in numbers.iter_mut().zip(&pixels) {
+                            *number = pixel ^ flip;
                         }
-                    }
-                    Channels::Each(first) | Channels::Some(first) => {
-                        let [upper, lower] = rows.map(|row| strip.image.chunks(row, first));
-                        for ((upper, lower), to) in upper.zip(lower).zip(to) {
-                            join_all(upper, lower, to);
-                        }
+                        *to = [taps.group(numbers); L];
                     }
                 }
-                others = [0..inner.start, inner.end..all.end];
+                Channels::Each(channel) | Channels::Some(channel) => {
+                    let pixels = self.pixels(&rows, columns, channel, &padding);
+                    let mut at = at;
+                    for pixels in Chunks::side_by_side(&pixels) {
+                        taps.join(pixels, flip, &mut to[at]);
+                        at += self.height;
+                    }
+                }
             }
-            for column in others.into_iter().flatten() {
-                let x = strip.column(position, column);
-                let [upper, lower] = [strip.bytes(rows[0], x), strip.bytes(rows[1], x)];
-                join_all(&upper, &lower, &mut to[column * height + pair]);
+            for column in (0..inner.start).chain(inner.end..count) {
+                let to = &mut to[column * self.height + group];
+                let Some(x) = self.column(place.x, column) else {
+                    *to = [taps.group([self.padding ^ flip; ROWS]); L];
+                    continue;
+                };
+                let mut bytes = [padding; ROWS];
+                for (bytes, row) in bytes.iter_mut().zip(&rows) {
+                    if let Some(row) = row {
+                        *bytes = self.bytes(row + x);
+                    }
+                }
+                taps.join(bytes.each_ref(), flip, to);
+            }
+        }
+    }
+
+    /// What the panel sees of each row's pixels in the inner columns. A row beside the image is padding again and again.
+    #[inline(always)]
+    fn pixels<'c, const ROWS: usize, const N: usize>(
+        &'c self,
+        rows: &[Option<usize>; ROWS],
+        columns: &Columns,
+        channel: usize,
+        padding: &'c [u8; N],
+    ) -> [Chunks<'c, N>; ROWS] {
+        let count = columns.inner.len();
+        let mut pixels = [Chunks::repeated(padding, count); ROWS];
+        for (pixels, row) in pixels.iter_mut().zip(rows) {
+            if let Some(row) = row {
+                let first = row + columns.first;
+                *pixels = self.image.chunks(first..first + count, channel);
+            }
+        }
+        pixels
+    }
+
+    /// The inner columns, from images of one channel without gaps: groups of several pixels are made together.
+    #[inline(always)]
+    fn fill_from_numbers<const ROWS: usize, T: Taps<ROWS>>(
+        &self,
+        rows: &[Option<usize>; ROWS],
+        columns: &Columns,
+        taps: T,
+        to: &mut [Groups<L>],
+    ) {
+        let flip = self.image.encoding.flip_to(T::READ_AS);
+        let count = columns.inner.len();
+        let padding = [self.padding; PIXELS];
+        for from in (0..count).step_by(PIXELS) {
+            // The last may be made twice.
+            let from = from.min(count - PIXELS);
+            let mut pixels = [&padding; ROWS];
+            for (pixels, row) in pixels.iter_mut().zip(rows) {
+                if let Some(row) = row {
+                    let numbers = self.image.adjacent(row + columns.first + from, PIXELS);
+                    *pixels = numbers.first_chunk().expect("as many pixels");
+                }
+            }
+            let mut groups = [taps.group([0; ROWS]); PIXELS];
+            taps.join(pixels, flip, &mut groups);
+            let mut at = from * self.height;
+            for group in groups {
+                to[at] = [group; L];
+                at += self.height;
             }
         }
     }

@@ -1,73 +1,72 @@
 //! The sums of windows times weights.
 
-use super::{HALF, LANES, Pairs};
-use crate::kernel::PairsLoop;
+use super::Groups;
+use crate::kernel::Taps;
 
-/// The sums of the windows in a strip, which begin `step` pairs apart.
-pub(super) struct Sums<'a, const L: usize> {
-    pub strip: &'a [Pairs<L>],
+/// The sums of the windows in a strip, which begin `step` groups apart.
+pub(super) struct Sums<'a, const L: usize, const W: usize> {
+    pub strip: &'a [Groups<L>],
     pub step: usize,
-    pub weights: &'a [Pairs<L>],
-    /// Of which so many as there are channels are written.
-    pub acc: &'a mut [[i32; LANES]],
+    pub weights: &'a [Groups<L>],
+    /// Of which the first `L` are written.
+    pub acc: &'a mut [[i32; W]],
 }
 
 /// Windows that are multiplied together, so that a weight is loaded once for all.
 const TOGETHER: usize = 4;
 
-impl<const L: usize> PairsLoop for Sums<'_, L> {
+impl<const L: usize, const W: usize> Sums<'_, L, W> {
     #[inline(always)]
-    fn run(
-        self,
-        _join: impl Fn(&[u8; HALF], &[u8; HALF], u8, &mut Pairs<HALF>),
-        add: impl Fn(&mut [i32; HALF], &Pairs<HALF>, &Pairs<HALF>) + Copy,
-    ) {
-        // 3 x 3 and 5 x 5, in whose loops nothing is left to be counted.
+    pub(super) fn run<const ROWS: usize>(self, taps: impl Taps<ROWS>) {
+        // 3 x 3 and 5 x 5, in fours and in pairs, in whose loops nothing is left to be counted.
         match self.weights.len() {
-            6 => self.of::<6>(add),
-            15 => self.of::<15>(add),
-            _ => self.of::<0>(add),
+            3 if ROWS == 4 => self.of::<3, ROWS>(taps),
+            10 if ROWS == 4 => self.of::<10, ROWS>(taps),
+            6 if ROWS == 2 => self.of::<6, ROWS>(taps),
+            15 if ROWS == 2 => self.of::<15, ROWS>(taps),
+            _ => self.of::<0, ROWS>(taps),
         }
     }
-}
 
-impl<const L: usize> Sums<'_, L> {
-    /// Windows of `LEN` pairs, or of any number of them if that is 0.
+    /// Windows of `LEN` groups, or of any number of them if that is 0.
     #[inline(always)]
-    fn of<const LEN: usize>(self, add: impl Fn(&mut [i32; HALF], &Pairs<HALF>, &Pairs<HALF>) + Copy) {
+    fn of<const LEN: usize, const ROWS: usize>(self, taps: impl Taps<ROWS>) {
         let Self { strip, step, weights, acc } = self;
         let len = if LEN == 0 { weights.len() } else { LEN };
         let weights = &weights[..len];
-        let (fours, ones) = acc.as_chunks_mut::<TOGETHER>();
-        let single = fours.len() * TOGETHER;
-        for (i, acc) in fours.iter_mut().enumerate() {
-            together(&strip[i * TOGETHER * step..], step, weights, acc, add);
+        let (fours, rest) = acc.as_chunks_mut::<TOGETHER>();
+        let (twos, ones) = rest.as_chunks_mut::<2>();
+        let mut first = 0;
+        for acc in fours {
+            together(&strip[first..], step, weights, acc, taps);
+            first += TOGETHER * step;
         }
-        for (i, acc) in ones.iter_mut().enumerate() {
-            together(&strip[(single + i) * step..], step, weights, std::array::from_mut(acc), add);
+        for acc in twos {
+            together(&strip[first..], step, weights, acc, taps);
+            first += 2 * step;
+        }
+        for acc in ones {
+            together(&strip[first..], step, weights, std::array::from_mut(acc), taps);
         }
     }
 }
 
 #[inline(always)]
-fn together<const L: usize, const N: usize>(
-    strip: &[Pairs<L>],
+fn together<const L: usize, const W: usize, const N: usize, const ROWS: usize>(
+    strip: &[Groups<L>],
     step: usize,
-    weights: &[Pairs<L>],
-    acc: &mut [[i32; LANES]; N],
-    add: impl Fn(&mut [i32; HALF], &Pairs<HALF>, &Pairs<HALF>),
+    weights: &[Groups<L>],
+    acc: &mut [[i32; W]; N],
+    taps: impl Taps<ROWS>,
 ) {
-    let mut windows: [&[Pairs<L>]; N] = [&[]; N];
+    let mut windows: [&[Groups<L>]; N] = [&[]; N];
     for (i, window) in windows.iter_mut().enumerate() {
         *window = &strip[i * step..][..weights.len()];
     }
     let mut sums = [[0; L]; N];
     for (t, weights) in weights.iter().enumerate() {
         for (sums, window) in sums.iter_mut().zip(&windows) {
-            let halves = window[t].as_chunks::<HALF>().0.iter().zip(weights.as_chunks::<HALF>().0);
-            for (sums, (x, w)) in sums.as_chunks_mut::<HALF>().0.iter_mut().zip(halves) {
-                add(sums, x, w);
-            }
+            taps.add(sums, &window[t], weights);
         }
     }
     for (acc, sums) in acc.iter_mut().zip(&sums) {

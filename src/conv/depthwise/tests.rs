@@ -225,6 +225,34 @@ fn every_kernel_agrees_on_rows_longer_than_a_strip() {
 }
 
 #[test]
+fn every_kernel_agrees_on_images_of_one_channel() {
+    for (width, multiplier, gap) in [(40, 8, 0), (17, 16, 0), (33, 75, 0), (40, 8, 1), (15, 8, 0)] {
+        for (taps, stride) in [(3, 1), (3, 2), (5, 1), (2, 2)] {
+            let mut case = square(width, taps, stride, 1);
+            case.filter.channels[1] = multiplier;
+            case.gaps[0] = gap;
+            case.images.count = 2;
+            case.check();
+        }
+    }
+}
+
+#[test]
+fn every_kernel_agrees_on_panels_of_every_width() {
+    for channels in [32, 40, 48, 56, 64, 75, 96] {
+        for (encoding, weights_offset) in
+            [(Encoding::S8, 0), (Encoding::U8, -128), (Encoding::U8, -127), (Encoding::S8, 1), (Encoding::S8, -1)]
+        {
+            let mut case = square(3, 3, 1, channels);
+            case.filter.encodings = [encoding.other(), encoding];
+            case.offset = encoding.other().shift_to(Encoding::S8);
+            case.weights_offset.0 = weights_offset;
+            case.check();
+        }
+    }
+}
+
+#[test]
 fn every_kernel_agrees_on_the_greatest_sums() {
     for (byte, encoding) in [(0, Encoding::U8), (255, Encoding::U8), (128, Encoding::S8), (127, Encoding::S8)] {
         let mut case = Case { offset: 0, ..square(9, 5, 1, 20) };

@@ -1,10 +1,10 @@
 //! Weights in the order in which strips are multiplied: the panels of channels one after the other, in each the columns of
-//! taps, two rows of which lie in pairs; and behind them the sum of each channel's.
+//! taps, whose rows lie in groups; and behind them the sum of each channel's.
 
-use super::pairs::{Pairs, pairs, pairs_mut};
-use super::{HALF, LANES};
+use super::groups::{Groups, groups, groups_mut};
+use super::{HALF, LANES, WIDE};
 use crate::buffer::Carver;
-use crate::kernel::{Loop, Vectors};
+use crate::kernel::{Group, Taps, TapsLoop, TapsWays};
 use crate::matrix::{Encoding, Offset, Operand, Order};
 use std::ops::Range;
 
@@ -13,6 +13,10 @@ use std::ops::Range;
 pub(super) struct Layout {
     /// Rows and columns.
     pub taps: [usize; 2],
+    /// Whether a group has four rows of taps, not two.
+    pub in_fours: bool,
+    /// Whether panels are wide as long as there are channels for them.
+    pub is_wide: bool,
     pub channels: usize,
 }
 
@@ -22,9 +26,23 @@ impl Layout {
         self.taps[0] as f64 * self.taps[1] as f64 * self.channels as f64
     }
 
-    /// Pairs for each channel.
-    fn pairs(&self) -> usize {
-        self.taps[0].div_ceil(2) * self.taps[1]
+    /// Groups in a column of taps.
+    pub(super) fn height(&self) -> usize {
+        self.taps[0].div_ceil(if self.in_fours { 4 } else { 2 })
+    }
+
+    /// Channels of the panel that begins with one of them, or how many there is room for.
+    pub(super) fn width(&self, first: usize) -> usize {
+        match self.channels - first {
+            WIDE.. if self.is_wide => WIDE,
+            left if left <= HALF => HALF,
+            _ => LANES,
+        }
+    }
+
+    /// Bytes of groups for each channel.
+    fn of_channel(&self) -> usize {
+        self.height() * self.taps[1] * size_of::<Group>()
     }
 
     /// Channels and what fills the last panel.
@@ -32,13 +50,19 @@ impl Layout {
         self.channels.next_multiple_of(LANES)
     }
 
-    fn pairs_len(&self) -> usize {
-        self.lanes() * self.pairs() * size_of::<[i16; 2]>()
+    /// Sums, as many from each panel's first on as the widest has.
+    fn sums(&self) -> usize {
+        self.lanes() + WIDE - LANES
     }
 
     /// Bytes that they take.
     pub(super) fn len(&self) -> usize {
-        Carver::cost(self.pairs_len()) + Carver::cost(self.lanes() * size_of::<i32>())
+        Carver::cost(self.lanes() * self.of_channel()) + Carver::cost(self.sums() * size_of::<i32>())
+    }
+
+    /// The bytes of a panel of so many channels.
+    fn panel(&self, first: usize, lanes: usize) -> Range<usize> {
+        first * self.of_channel()..(first + lanes) * self.of_channel()
     }
 }
 
@@ -46,50 +70,38 @@ impl Layout {
 #[derive(Clone, Copy)]
 pub(super) struct Weights<'a> {
     layout: Layout,
-    pairs: &'a [u8],
+    groups: &'a [u8],
     sums: &'a [i32],
 }
 
 impl<'a> Weights<'a> {
     /// Of an operand with a line for each channel of the result, whose depth are taps, row by row; in `bytes`, which begin
     /// on a cache line.
-    pub(super) fn pack(
-        vectors: Vectors,
-        layout: Layout,
-        operand: &Operand,
-        offset: Offset,
-        bytes: &'a mut [u8],
-    ) -> Self {
+    pub(super) fn pack(ways: TapsWays, layout: Layout, operand: &Operand, offset: Offset, bytes: &'a mut [u8]) -> Self {
         let mut carver = Carver::new(bytes);
-        let (pairs, sums) = (carver.bytes(layout.pairs_len()), carver.ints(layout.lanes()));
-        for first in (0..layout.channels).step_by(LANES) {
-            let lanes = if layout.channels - first <= HALF { HALF } else { LANES };
-            let (pairs, sums) = (&mut pairs[layout.panel(first, lanes)], &mut sums[first..]);
-            if lanes == HALF {
-                vectors.run(Panel::<HALF> { layout, operand, offset, first, pairs: pairs_mut(pairs), sums });
-            } else {
-                vectors.run(Panel::<LANES> { layout, operand, offset, first, pairs: pairs_mut(pairs), sums });
+        let (groups, sums) = (carver.bytes(layout.lanes() * layout.of_channel()), carver.ints(layout.sums()));
+        let mut first = 0;
+        while first < layout.channels {
+            let lanes = layout.width(first);
+            let (groups, sums) = (&mut groups[layout.panel(first, lanes)], &mut sums[first..]);
+            match lanes {
+                HALF => Panel::<HALF> { layout, operand, offset, first, groups: groups_mut(groups), sums }.pack(ways),
+                LANES => Panel::<LANES> { layout, operand, offset, first, groups: groups_mut(groups), sums }.pack(ways),
+                _ => Panel::<WIDE> { layout, operand, offset, first, groups: groups_mut(groups), sums }.pack(ways),
             }
+            first += lanes;
         }
-        Self { layout, pairs, sums }
+        Self { layout, groups, sums }
     }
 
-    /// The pairs of a panel.
-    pub(super) fn panel<const L: usize>(&self, first: usize) -> &'a [Pairs<L>] {
-        pairs(&self.pairs[self.layout.panel(first, L)])
+    /// The groups of a panel.
+    pub(super) fn panel<const L: usize>(&self, first: usize) -> &'a [Groups<L>] {
+        groups(&self.groups[self.layout.panel(first, L)])
     }
 
     /// The sum of the weights of each channel, from one on.
     pub(super) fn sums(&self, first: usize) -> &'a [i32] {
         &self.sums[first..]
-    }
-}
-
-impl Layout {
-    /// The bytes of a panel of so many channels.
-    fn panel(&self, first: usize, lanes: usize) -> Range<usize> {
-        let of_channel = self.pairs() * size_of::<[i16; 2]>();
-        first * of_channel..(first + lanes) * of_channel
     }
 }
 
@@ -99,16 +111,16 @@ struct Panel<'a, const L: usize> {
     operand: &'a Operand<'a>,
     offset: Offset<'a>,
     first: usize,
-    pairs: &'a mut [Pairs<L>],
+    groups: &'a mut [Groups<L>],
     sums: &'a mut [i32],
 }
 
-impl<const L: usize> Loop for Panel<'_, L> {
-    type Result = ();
-
+impl<const L: usize> TapsLoop for Panel<'_, L> {
     #[inline(always)]
-    fn run(self) {
+    fn run<const ROWS: usize>(self, taps: impl Taps<ROWS>) {
         match self.operand.encoding {
+            // With their offsets they are signed bytes, which may be added modulo 256.
+            _ if ROWS == 4 => self.join(taps),
             Encoding::U8 => self.widen(i16::from),
             Encoding::S8 => self.widen(|x| i16::from(x as i8)),
         }
@@ -116,20 +128,68 @@ impl<const L: usize> Loop for Panel<'_, L> {
 }
 
 impl<const L: usize> Panel<'_, L> {
+    fn pack(self, ways: TapsWays) {
+        ways.run(self.layout.in_fours, self);
+    }
+
+    /// How many channels it has, and what is added to the weights of each.
     #[inline(always)]
-    fn widen(self, wide: impl Fn(u8) -> i16) {
-        let Layout { taps: [rows, cols], channels } = self.layout;
-        let count = L.min(channels - self.first);
-        let mut added = [0i16; L];
+    fn added(&self) -> (usize, [i16; L]) {
+        let count = L.min(self.layout.channels - self.first);
+        let mut added = [0; L];
         for (l, added) in added[..count].iter_mut().enumerate() {
             *added = match self.offset {
                 Offset::Uniform(offset) => offset as i16,
                 Offset::PerLine(offsets) => offsets[self.first + l] as i16,
             };
         }
-        let height = rows.div_ceil(2);
+        (count, added)
+    }
+
+    #[inline(always)]
+    fn join<const ROWS: usize>(self, taps: impl Taps<ROWS>) {
+        let Layout { taps: [rows, cols], .. } = self.layout;
+        let (count, added) = self.added();
+        // Without an offset weights are joined where they lie.
+        let flip = flip(self.operand.encoding, self.offset);
+        let in_place = flip.filter(|_| self.operand.order == Order::LineContiguous && count == L);
+        let height = self.layout.height();
         let mut sums = [0i32; L];
-        for (i, pairs) in self.pairs[..height * cols].iter_mut().enumerate() {
+        for col in 0..cols {
+            for i in 0..height {
+                let groups = &mut self.groups[col * height + i];
+                let rows = i * ROWS..rows.min((i + 1) * ROWS);
+                if let Some(flip) = in_place {
+                    // What stands for 0.
+                    let none = [flip; L];
+                    let mut weights = [&none; ROWS];
+                    for (weights, row) in weights.iter_mut().zip(rows) {
+                        *weights = self.operand.chunk(row * cols + col, self.first);
+                    }
+                    taps.join(weights, flip, groups);
+                } else {
+                    let mut weights = [[0; L]; ROWS];
+                    for (weights, row) in weights.iter_mut().zip(rows) {
+                        *weights = bytes_of::<L>(self.operand, row * cols + col, self.first, count);
+                        for l in 0..L {
+                            weights[l] = weights[l].wrapping_add(added[l] as u8);
+                        }
+                    }
+                    taps.join(weights.each_ref(), 0, groups);
+                }
+                taps.add(&mut sums, &[taps.group([1; ROWS]); L], groups);
+            }
+        }
+        self.sums[..count].copy_from_slice(&sums[..count]);
+    }
+
+    #[inline(always)]
+    fn widen(self, wide: impl Fn(u8) -> i16) {
+        let Layout { taps: [rows, cols], .. } = self.layout;
+        let (count, added) = self.added();
+        let height = self.layout.height();
+        let mut sums = [0i32; L];
+        for (i, groups) in self.groups[..height * cols].iter_mut().enumerate() {
             let (col, row) = (i / height, i % height * 2);
             let mut both = [[0i16; L]; 2];
             for (weights, row) in both.iter_mut().zip(row..rows) {
@@ -139,11 +199,20 @@ impl<const L: usize> Panel<'_, L> {
                     sums[l] = sums[l].wrapping_add(weights[l].into());
                 }
             }
-            for (l, pair) in pairs.iter_mut().enumerate() {
-                *pair = [both[0][l], both[1][l]];
+            for (l, group) in groups.iter_mut().enumerate() {
+                *group = [both[0][l], both[1][l]];
             }
         }
         self.sums[..count].copy_from_slice(&sums[..count]);
+    }
+}
+
+/// What makes bytes of an encoding, with an offset, signed bytes if they are XORed with it.
+pub(super) fn flip(encoding: Encoding, offset: Offset) -> Option<u8> {
+    match (encoding, offset) {
+        (Encoding::S8, Offset::Uniform(0)) => Some(0),
+        (Encoding::U8, Offset::Uniform(-128)) => Some(0x80),
+        _ => None,
     }
 }
 
