@@ -148,7 +148,8 @@ fn add_offsets<const W: usize>(region: &Region, acc: &mut [[i32; W]]) {
         }
         let of_cols = region.of_cols::<W>(offsets);
         for (i, acc) in acc.iter_mut().enumerate() {
-            let of_row = region.of_row(i, offsets);
+            // Of what it knows of, the compiler would make vectors of whole columns, gathered and scattered.
+            let of_row = std::hint::black_box(region.of_row(i, offsets));
             acc.iter_mut().zip(&of_cols).for_each(|(x, of_col)| *x = x.wrapping_add(*of_col).wrapping_add(of_row));
         }
         return;
