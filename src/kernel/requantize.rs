@@ -79,6 +79,52 @@ fn each<'r, const W: usize>(
     }
 }
 
+/// Defines `requantize`, as [`requantize`] of the module around, which does two vectors of columns together, in terms of a module's
+/// own `vector` (of columns), `Fixed`, `Once`, `float` and `each`; W is a multiple of twice the lanes.
+#[cfg(target_arch = "x86_64")]
+macro_rules! by_vectors {
+    (features: [$($feature:literal),*], lanes: $lanes:literal) => {
+        const LANES: usize = $lanes;
+
+        #[inline]
+        $(#[target_feature(enable = $feature)])*
+        pub(in crate::kernel) fn requantize<'r, const W: usize>(
+            rule: Rule,
+            columns: &Columns<W>,
+            last: Last,
+            rows: impl Iterator<Item = Row<'r, W>> + Clone,
+        ) {
+            for first in (0..W / (2 * LANES)).map(|pair| pair * 2 * LANES) {
+                let (at, rows) = ([first, first + LANES], rows.clone());
+                match rule {
+                    Rule::Twice => {
+                        let scales = [Fixed::of(columns, at[0]), Fixed::of(columns, at[1])];
+                        each(columns, at, last, rows, |half, x| scales[half].twice(x));
+                    }
+                    Rule::TwiceUp => {
+                        let scales = [Fixed::of(columns, at[0]), Fixed::of(columns, at[1])];
+                        each(columns, at, last, rows, |half, x| scales[half].twice_up(x));
+                    }
+                    Rule::Once => {
+                        let scales = [Once::of(columns, at[0]), Once::of(columns, at[1])];
+                        each(columns, at, last, rows, |half, x| scales[half].once(x));
+                    }
+                    Rule::Float => {
+                        let scales = [vector(&columns.factor, at[0]), vector(&columns.factor, at[1])];
+                        each(columns, at, last, rows, |half, x| float(x, scales[half]));
+                    }
+                }
+            }
+        }
+
+        #[inline]
+        $(#[target_feature(enable = $feature)])*
+        fn vector<const W: usize>(values: &[i32; W], first: usize) -> Vector {
+            resume(values[first..].first_chunk().expect("as many more as there are lanes"))
+        }
+    };
+}
+
 /// The compiler does not multiply numbers of 32 bits in the lanes where they lie, nor does it pack 16 of them at once.
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx2 {
@@ -86,46 +132,7 @@ pub(super) mod avx2 {
     use crate::kernel::vector256::{Vector, resume, spread};
     use std::arch::x86_64::*;
 
-    /// Columns that are done together.
-    const LANES: usize = 16;
-
-    /// As [`super::requantize`]; W is a multiple of 16.
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    pub(in crate::kernel) fn requantize<'r, const W: usize>(
-        rule: Rule,
-        columns: &Columns<W>,
-        last: Last,
-        rows: impl Iterator<Item = Row<'r, W>> + Clone,
-    ) {
-        for first in (0..W / LANES * LANES).step_by(LANES) {
-            let (at, rows) = ([first, first + 8], rows.clone());
-            match rule {
-                Rule::Twice => {
-                    let scales = [Fixed::of(columns, at[0]), Fixed::of(columns, at[1])];
-                    each(columns, at, last, rows, |half, x| scales[half].twice(x));
-                }
-                Rule::TwiceUp => {
-                    let scales = [Fixed::of(columns, at[0]), Fixed::of(columns, at[1])];
-                    each(columns, at, last, rows, |half, x| scales[half].twice_up(x));
-                }
-                Rule::Once => {
-                    let scales = [Once::of(columns, at[0]), Once::of(columns, at[1])];
-                    each(columns, at, last, rows, |half, x| scales[half].once(x));
-                }
-                Rule::Float => {
-                    let scales = [at_8(&columns.factor, at[0]), at_8(&columns.factor, at[1])];
-                    each(columns, at, last, rows, |half, x| float(x, scales[half]));
-                }
-            }
-        }
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn at_8<const W: usize>(values: &[i32; W], first: usize) -> Vector {
-        resume(values[first..].first_chunk().expect("eight more"))
-    }
+    by_vectors! { features: ["avx2"], lanes: 8 }
 
     #[inline]
     #[target_feature(enable = "avx2")]
@@ -168,8 +175,8 @@ pub(super) mod avx2 {
         #[inline]
         #[target_feature(enable = "avx2")]
         fn of<const W: usize>(columns: &Columns<W>, first: usize) -> Self {
-            let factor = at_8(&columns.factor, first);
-            let right = _mm256_and_si256(at_8(&columns.right, first), all(31));
+            let factor = vector(&columns.factor, first);
+            let right = _mm256_and_si256(vector(&columns.right, first), all(31));
             let mask = _mm256_sub_epi32(_mm256_sllv_epi32(all(1), right), all(1));
             Self { factors: even_and_odd(factor), right, mask, half: _mm256_srli_epi32::<1>(mask) }
         }
@@ -219,8 +226,8 @@ pub(super) mod avx2 {
         #[inline]
         #[target_feature(enable = "avx2")]
         fn of<const W: usize>(columns: &Columns<W>, first: usize) -> Self {
-            let factor = at_8(&columns.factor, first);
-            let right = _mm256_and_si256(at_8(&columns.right, first), all(31));
+            let factor = vector(&columns.factor, first);
+            let right = _mm256_and_si256(vector(&columns.right, first), all(31));
             let half = |right| _mm256_sllv_epi64(_mm256_set1_epi64x(1 << 30), right);
             let added = |right| _mm256_add_epi64(half(right), _mm256_set1_epi64x(i64::MIN));
             let rights = [_mm256_srli_epi64::<32>(_mm256_slli_epi64::<32>(right)), _mm256_srli_epi64::<32>(right)];
@@ -266,7 +273,7 @@ pub(super) mod avx2 {
         rows: impl Iterator<Item = Row<'r, W>>,
         scaled: impl Fn(usize, Vector) -> Vector,
     ) {
-        let added = [at_8(&columns.added, at[0]), at_8(&columns.added, at[1])];
+        let added = [vector(&columns.added, at[0]), vector(&columns.added, at[1])];
         // Signed bytes are shifted to unsigned ones, and back at the end.
         let flip = if last.least < 0 { 128 } else { 0 };
         let byte = |x: i32| _mm_set1_epi8((x + flip) as i8);
@@ -275,16 +282,16 @@ pub(super) mod avx2 {
         for ((sums, of_row), to) in rows {
             let (of_row, to) = (all(of_row), to.get_mut(at[0]..).unwrap_or_default());
             let number = |half: usize| {
-                let sum = _mm256_add_epi32(_mm256_add_epi32(at_8(sums, at[half]), added[half]), of_row);
+                let sum = _mm256_add_epi32(_mm256_add_epi32(vector(sums, at[half]), added[half]), of_row);
                 _mm256_add_epi32(scaled(half, sum), all(last.offset))
             };
-            let numbers = [number(0), if to.len() > LANES / 2 { number(1) } else { all(0) }];
+            let numbers = [number(0), if to.len() > LANES { number(1) } else { all(0) }];
             let words = _mm256_adds_epi16(_mm256_packs_epi32(numbers[0], numbers[1]), flip);
             let bytes = _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256::<1>(words));
             // Four of the first half, four of the second, and the same again.
             let bytes = _mm_shuffle_epi32::<0b_11_01_10_00>(bytes);
             let bytes = _mm_xor_si128(_mm_min_epu8(_mm_max_epu8(bytes, least), greatest), sign);
-            let mut room = [0; LANES];
+            let mut room = [0; 2 * LANES];
             // SAFETY: 16 bytes.
             unsafe { _mm_storeu_si128(room.as_mut_ptr().cast(), bytes) };
             put(&room, to);
@@ -293,7 +300,7 @@ pub(super) mod avx2 {
 
     /// The first of the bytes; mostly that is all. What is less goes by halves, for a loop would become a call.
     #[inline(always)]
-    fn put(bytes: &[u8; LANES], to: &mut [u8]) {
+    fn put(bytes: &[u8; 2 * LANES], to: &mut [u8]) {
         match to.first_chunk_mut() {
             Some(whole) => *whole = *bytes,
             None => {
@@ -308,7 +315,7 @@ pub(super) mod avx2 {
 
     /// N more, if there is room for so many.
     #[inline(always)]
-    fn put_part<const N: usize>(bytes: &[u8; LANES], to: &mut [u8], done: &mut usize) {
+    fn put_part<const N: usize>(bytes: &[u8; 2 * LANES], to: &mut [u8], done: &mut usize) {
         if let (Some(from), Some(to)) = (bytes[*done..].first_chunk::<N>(), to[*done..].first_chunk_mut()) {
             *to = *from;
             *done += N;
@@ -323,50 +330,10 @@ pub(super) mod avx512 {
     use crate::kernel::vector512::{Vector, plus, resume};
     use std::arch::x86_64::*;
 
-    /// Columns of a vector, and those that are done together.
-    const HALF: usize = 16;
-    const LANES: usize = 2 * HALF;
+    by_vectors! { features: ["avx512f", "avx512bw", "avx512vl"], lanes: 16 }
 
     /// The odd lanes of 32 bits.
     const ODD: __mmask16 = 0b_1010_1010_1010_1010;
-
-    /// As [`super::requantize`]; W is a multiple of 32.
-    #[inline]
-    #[target_feature(enable = "avx512f", enable = "avx512bw", enable = "avx512vl")]
-    pub(in crate::kernel) fn requantize<'r, const W: usize>(
-        rule: Rule,
-        columns: &Columns<W>,
-        last: Last,
-        rows: impl Iterator<Item = Row<'r, W>> + Clone,
-    ) {
-        for first in (0..W / LANES * LANES).step_by(LANES) {
-            let (at, rows) = ([first, first + HALF], rows.clone());
-            match rule {
-                Rule::Twice => {
-                    let scales = [Fixed::of(columns, at[0]), Fixed::of(columns, at[1])];
-                    each(columns, at, last, rows, |half, x| scales[half].twice(x));
-                }
-                Rule::TwiceUp => {
-                    let scales = [Fixed::of(columns, at[0]), Fixed::of(columns, at[1])];
-                    each(columns, at, last, rows, |half, x| scales[half].twice_up(x));
-                }
-                Rule::Once => {
-                    let scales = [Once::of(columns, at[0]), Once::of(columns, at[1])];
-                    each(columns, at, last, rows, |half, x| scales[half].once(x));
-                }
-                Rule::Float => {
-                    let scales = [half_of(&columns.factor, at[0]), half_of(&columns.factor, at[1])];
-                    each(columns, at, last, rows, |half, x| float(x, scales[half]));
-                }
-            }
-        }
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn half_of<const W: usize>(values: &[i32; W], first: usize) -> Vector {
-        resume(values[first..].first_chunk().expect("sixteen more"))
-    }
 
     /// As it is, and with the odd lanes in place of the even ones; not by a shift, as for AVX2.
     #[inline]
@@ -394,12 +361,12 @@ pub(super) mod avx512 {
 
     impl Fixed {
         #[inline]
-        #[target_feature(enable = "avx512f")]
+        #[target_feature(enable = "avx512f", enable = "avx512bw", enable = "avx512vl")]
         fn of<const W: usize>(columns: &Columns<W>, first: usize) -> Self {
-            let right = _mm512_and_si512(half_of(&columns.right, first), _mm512_set1_epi32(31));
+            let right = _mm512_and_si512(vector(&columns.right, first), _mm512_set1_epi32(31));
             let one = _mm512_set1_epi32(1);
             let mask = _mm512_sub_epi32(_mm512_sllv_epi32(one, right), one);
-            let factors = even_and_odd(half_of(&columns.factor, first));
+            let factors = even_and_odd(vector(&columns.factor, first));
             Self { factors, right, mask, half: _mm512_srli_epi32::<1>(mask) }
         }
 
@@ -443,14 +410,14 @@ pub(super) mod avx512 {
 
     impl Once {
         #[inline]
-        #[target_feature(enable = "avx512f")]
+        #[target_feature(enable = "avx512f", enable = "avx512bw", enable = "avx512vl")]
         fn of<const W: usize>(columns: &Columns<W>, first: usize) -> Self {
-            let right = _mm512_and_si512(half_of(&columns.right, first), _mm512_set1_epi32(31));
+            let right = _mm512_and_si512(vector(&columns.right, first), _mm512_set1_epi32(31));
             let rights = [_mm512_maskz_mov_epi32(!ODD, right), _mm512_srli_epi64::<32>(right)];
             let half = |right| _mm512_sllv_epi64(_mm512_set1_epi64(1 << 30), right);
             let shift = |right| _mm512_add_epi64(right, _mm512_set1_epi64(31));
             Self {
-                factors: even_and_odd(half_of(&columns.factor, first)),
+                factors: even_and_odd(vector(&columns.factor, first)),
                 halves: [half(rights[0]), half(rights[1])],
                 shifts: [shift(rights[0]), shift(rights[1])],
             }
@@ -487,14 +454,14 @@ pub(super) mod avx512 {
         rows: impl Iterator<Item = Row<'r, W>>,
         scaled: impl Fn(usize, Vector) -> Vector,
     ) {
-        let added = [half_of(&columns.added, at[0]), half_of(&columns.added, at[1])];
+        let added = [vector(&columns.added, at[0]), vector(&columns.added, at[1])];
         let all = |x: i32| _mm512_set1_epi32(x);
         let (offset, least, greatest) = (all(last.offset), all(last.least), all(last.greatest));
         for ((sums, of_row), to) in rows {
             let of_row = all(of_row);
             for half in 0..2 {
                 let Some(to) = to.get_mut(at[half]..).filter(|to| !to.is_empty()) else { break };
-                let sum = plus(plus(half_of(sums, at[half]), added[half]), of_row);
+                let sum = plus(plus(vector(sums, at[half]), added[half]), of_row);
                 let number = plus(scaled(half, sum), offset);
                 let number = _mm512_min_epi32(_mm512_max_epi32(number, least), greatest);
                 put(to, _mm512_cvtepi32_epi8(number));
@@ -506,7 +473,7 @@ pub(super) mod avx512 {
     #[inline]
     #[target_feature(enable = "avx512f", enable = "avx512bw", enable = "avx512vl")]
     fn put(to: &mut [u8], bytes: __m128i) {
-        match to.first_chunk_mut::<HALF>() {
+        match to.first_chunk_mut::<LANES>() {
             // SAFETY: the reference covers the 16 bytes written.
             Some(whole) => unsafe { _mm_storeu_si128(whole.as_mut_ptr().cast(), bytes) },
             // SAFETY: the slice covers the bytes written.

@@ -192,7 +192,7 @@ mod x86 {
         }
     }
 
-    /// The half of the rows that begins with the lane `first`.
+    /// One half of the rows after the other, 8 lanes each.
     #[cfg(not(only_avx2))]
     #[inline(always)]
     fn half<'r, const L: usize>(rows: &[&'r [u8; L]; 4], half: usize) -> [&'r [u8; 8]; 4] {
