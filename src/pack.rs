@@ -126,9 +126,17 @@ pub(crate) const LONG_RUNS: usize = 2;
 pub(crate) fn way(src: &Operand, lines: usize) -> usize {
     match src.order {
         Order::DepthContiguous => ALONG_DEPTH,
-        Order::LineContiguous if lines <= runs::Short::LINES => SHORT_RUNS,
+        Order::LineContiguous if lines <= SHORT => SHORT_RUNS,
         Order::LineContiguous => LONG_RUNS,
     }
+}
+
+/// How many lines are packed as short runs.
+pub(crate) const SHORT: usize = runs::Short::LINES;
+
+/// Whether an operand's runs are so few that it does not pay to read long ones.
+pub(crate) fn is_shallow(src: &Operand) -> bool {
+    src.order == Order::LineContiguous && src.depth <= DEPTHS
 }
 
 /// Depths that are packed at a time: of each line a whole cache line, so that none is fetched twice, however its stride

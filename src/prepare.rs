@@ -128,13 +128,22 @@ impl Kernel {
         reading: &Reading,
         lines: Range<usize>,
         bytes: &mut [u8],
-        sums: &mut [i32],
+        mut sums: &mut [i32],
     ) {
         let room = self.room_for_panels(lines.len(), src.depth);
-        let pack = self.pack_rhs[pack::way(src, room.sums)];
-        let bytes = &mut bytes[..room.bytes];
-        // SAFETY: whoever has a kernel has a CPU that runs it.
-        unsafe { pack(src, reading, lines.start, bytes, sums) }
+        let (mut first, mut bytes) = (lines.start, &mut bytes[..room.bytes]);
+        // Of shallow runs some lines at a time, as many as take little room: to clear much would take longer than to pack.
+        while pack::is_shallow(src) && bytes.len() > pack::SHORT * self.pad(src.depth) {
+            let piece = pack::SHORT / self.width * self.width;
+            let (some, rest) = bytes.split_at_mut(piece * self.pad(src.depth));
+            let (some_sums, rest_of_sums) = sums.split_at_mut(piece.min(sums.len()));
+            // SAFETY: whoever has a kernel has a CPU that runs it.
+            unsafe { self.pack_rhs[pack::SHORT_RUNS](src, reading, first, some, some_sums) }
+            (first, bytes, sums) = (first + piece, rest, rest_of_sums);
+        }
+        let pack = self.pack_rhs[pack::way(src, room.sums - (first - lines.start))];
+        // SAFETY: as above.
+        unsafe { pack(src, reading, first, bytes, sums) }
     }
 
     /// Widens numbers that are stored in planes, as many as `to` has bytes.
