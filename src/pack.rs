@@ -134,9 +134,9 @@ pub(crate) fn way(src: &Operand, lines: usize) -> usize {
 /// How many lines are packed as short runs.
 pub(crate) const SHORT: usize = runs::Short::LINES;
 
-/// Whether an operand's runs are so few that it does not pay to read long ones.
-pub(crate) fn is_shallow(src: &Operand) -> bool {
-    src.order == Order::LineContiguous && src.depth <= DEPTHS
+/// Whether so many bytes of an operand, packed, are too few to be worth the room of long runs.
+pub(crate) fn is_little(src: &Operand, bytes: usize) -> bool {
+    src.order == Order::LineContiguous && bytes <= 32 << 10
 }
 
 /// Depths that are packed at a time: of each line a whole cache line, so that none is fetched twice, however its stride

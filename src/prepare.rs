@@ -132,8 +132,8 @@ impl Kernel {
     ) {
         let room = self.room_for_panels(lines.len(), src.depth);
         let (mut first, mut bytes) = (lines.start, &mut bytes[..room.bytes]);
-        // Of shallow runs some lines at a time, as many as take little room: to clear much would take longer than to pack.
-        while pack::is_shallow(src) && bytes.len() > pack::SHORT * self.pad(src.depth) {
+        // Little goes some lines at a time, as many as take little room: to clear much would take longer than to pack.
+        while pack::is_little(src, room.bytes) && bytes.len() > pack::SHORT * self.pad(src.depth) {
             let piece = pack::SHORT / self.width * self.width;
             let (some, rest) = bytes.split_at_mut(piece * self.pad(src.depth));
             let (some_sums, rest_of_sums) = sums.split_at_mut(piece.min(sums.len()));
