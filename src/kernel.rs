@@ -180,7 +180,8 @@ macro_rules! cpu_has {
 }
 
 /// Declares a module's `KERNEL`: the tile function given, the packing code compiled once more for the same features, so that
-/// detection and compilation cannot name different lists, and what is shared by kernels with the same vectors.
+/// detection and compilation cannot name different lists, and what is shared by kernels with the same vectors. A tile function
+/// that itself brings sums to their place says so: `writes: sums`.
 macro_rules! kernel {
     (
         name: $name:literal, features: [$($feature:tt),*],

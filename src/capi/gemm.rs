@@ -266,7 +266,7 @@ pub(super) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// None yet: see [`Call::read`].
+    /// Without operands and a result: [`Call::read`] brings them.
     pub(super) fn new(names: [&'static str; 2]) -> Self {
         let frame = Frame { rows: 0, cols: 0, major: Major::Row };
         Self { lhs: Factor::EMPTY, rhs: Factor::EMPTY, names, result: RawResult::EMPTY, frame }

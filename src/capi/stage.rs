@@ -195,7 +195,7 @@ pub struct StageBiasF32 {
     pub bias: F32Values,
 }
 
-/// Parameters of QGEMM_STAGE_CLAMP_F32.
+/// Parameters of QGEMM_STAGE_CLAMP_F32. NaN stays NaN.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct StageClampF32 {

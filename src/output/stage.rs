@@ -50,7 +50,7 @@ pub enum Stage<'a> {
     Dequantize(Values<'a, f32>),
     /// Adds a bias to floats.
     BiasF32(Values<'a, f32>),
-    /// Confines floats; to the maximum, if that is less than the minimum.
+    /// Confines floats; to the maximum, if that is less than the minimum. NaN stays what it is.
     ClampF32 {
         /// The least that is left as it is.
         min: f32,

@@ -70,16 +70,19 @@ impl Sums<'_> {
         let rows = unsafe { self.rows(count) };
         for (i, (to, acc)) in rows.zip(acc.as_chunks::<W>().0).enumerate() {
             let of_row = self.of_row(self.row_sums.get(i).copied().unwrap_or(0));
-            if let Some(whole) = to.first_chunk_mut::<W>() {
-                // Straight from memory to memory: an array in between would go through the stack.
-                for j in 0..W {
-                    whole[j] = acc[j].wrapping_add(of_cols[j]).wrapping_add(of_row);
+            let (eights, rest) = to.as_chunks_mut::<8>();
+            let done = 8 * eights.len();
+            for ((to, acc), of_cols) in eights.iter_mut().zip(acc.as_chunks().0).zip(of_cols.as_chunks::<8>().0) {
+                // All are read before any is written: else the compiler adds them one by one, for it sees no difference
+                // between where they lie and where they go.
+                let mut sums: [i32; 8] = *acc;
+                for (x, of_col) in sums.iter_mut().zip(of_cols) {
+                    *x = x.wrapping_add(*of_col).wrapping_add(of_row);
                 }
-                continue;
+                *to = sums;
             }
-            for ((to, acc), of_cols) in to.chunks_mut(8).zip(acc.chunks(8)).zip(of_cols.chunks(8)) {
-                let sums = acc.iter().zip(of_cols).map(|(x, of_col)| x.wrapping_add(*of_col).wrapping_add(of_row));
-                to.iter_mut().zip(sums).for_each(|(to, sum)| *to = sum);
+            for ((to, x), of_col) in rest.iter_mut().zip(&acc[done..]).zip(&of_cols[done..]) {
+                *to = x.wrapping_add(*of_col).wrapping_add(of_row);
             }
         }
     }

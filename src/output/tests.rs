@@ -221,7 +221,7 @@ impl Case {
                 for stage in stages {
                     y = match stage {
                         FloatCase::Bias(bias) => y + bias.at(row, col),
-                        FloatCase::Clamp(min, max) if y > *max || min > max => *max,
+                        FloatCase::Clamp(min, max) if y > *max || min > max && !y.is_nan() => *max,
                         FloatCase::Clamp(min, _) if y < *min => *min,
                         FloatCase::Clamp(..) => y,
                         FloatCase::Residual(tensor, zero_point, scale) => {
