@@ -3,7 +3,7 @@
 //! A tile is written for its instruction set. A loop that maps elements one by one need not be: the compiler makes vectors
 //! of it, once it knows which.
 
-use super::requantize::{self, Columns, Last, Row, Rule};
+use super::requantize::{self, Columns, Last, Rows, Rule};
 use super::weighted::{self, WeightedLoop};
 
 /// The vectors of a kernel. Whoever holds it knows that the processor has them, as whoever holds a kernel does.
@@ -73,16 +73,17 @@ impl Vectors {
         rule: Rule,
         columns: &Columns<W>,
         last: Last,
-        rows: impl Iterator<Item = Row<'r, W>> + Clone,
+        rows: Rows<W>,
+        to: impl Iterator<Item = &'r mut [u8]> + Clone,
     ) {
         match self.0 {
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 => unsafe { requantize::avx2::requantize(rule, columns, last, rows) },
+            Kind::Avx2 => unsafe { requantize::avx2::requantize(rule, columns, last, rows, to) },
             // SAFETY: as above.
             #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
-            Kind::Avx512 => unsafe { requantize::avx512::requantize(rule, columns, last, rows) },
-            _ => requantize::requantize(rule, columns, last, rows),
+            Kind::Avx512 => unsafe { requantize::avx512::requantize(rule, columns, last, rows, to) },
+            _ => requantize::requantize(rule, columns, last, rows, to),
         }
     }
 

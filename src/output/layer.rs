@@ -3,7 +3,10 @@
 //! Stages one by one pass over a tile each; this passes once, and gives the same.
 
 use super::{Cast, Region, Rounding, Scale, Stage, Store, Values};
-use crate::kernel::{Columns, Last, Rule, Vectors};
+use crate::kernel::{Columns, Last, Rows, Rule, Vectors};
+
+/// Rows whose terms are computed together.
+const TERMS: usize = 48;
 
 /// BIAS, SCALE or SCALE_F32, and CLAMP, of which the first and the last may be missing; then a saturating cast to bytes.
 pub(super) struct Layer<'a> {
@@ -75,16 +78,32 @@ impl<'a> Layer<'a> {
         let last = Last { offset: self.offset_after, least, greatest };
         let of_cols = region.of_cols::<W>(offsets);
         let mut columns = Columns { added: [0; W], factor: [0; W], right: [0; W] };
-        let step = if self.changes { 1 } else { acc.len().max(1) };
+        let adds_to_rows = offsets.1 != 0 || self.bias.is_per_row();
+        let step = match adds_to_rows {
+            _ if self.changes => 1,
+            true => TERMS,
+            false => acc.len().max(1),
+        };
+        // Not cleared where there are none: that would take as long as some rows.
+        let mut room;
+        let mut all_terms: &mut [i32] = &mut [];
+        if adds_to_rows {
+            room = [0; TERMS];
+            all_terms = &mut room;
+        }
         for first in (0..acc.len()).step_by(step) {
-            self.fill(region, first, &of_cols, &mut columns);
-            let rows = region.rows.start + first..region.rows.start + first + step;
+            if first == 0 || self.changes {
+                self.fill(region, first, &of_cols, &mut columns);
+            }
+            let rows = first..acc.len().min(first + step);
+            let terms = all_terms.get_mut(..rows.len()).unwrap_or_default();
+            region.fill_terms(rows.start, offsets, terms);
+            self.bias.add_to_rows(region, rows.start, terms);
+            let places = region.rows.start + rows.start..region.rows.start + rows.end;
             // SAFETY: this function's own promise; each row of it is made bytes before the next.
-            let to = unsafe { out.block(rows, region.cols.clone()) };
-            let biases = (first..first + step).map(|i| self.bias.of_row(region, i));
-            let of_rows = region.of_rows(first, offsets).zip(biases).map(|(x, bias)| x.wrapping_add(bias));
-            let rows = acc[first..first + step].iter().zip(of_rows).zip(to);
-            vectors.requantize(self.rule(), &columns, last, rows);
+            let to = unsafe { out.block(places, region.cols.clone()) };
+            let rows = Rows { sums: &acc[rows], terms, cols: region.cols.len() };
+            vectors.requantize(self.rule(), &columns, last, rows, to);
         }
     }
 

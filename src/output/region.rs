@@ -48,11 +48,15 @@ impl Region<'_> {
         self.row_sum(i, a).wrapping_mul(b)
     }
 
-    /// What uniform offsets add to the sums of each row, from the region's row `first` on.
+    /// What they add to the sums of each row, from the region's row `first` on. In loops that become vectors.
     #[inline(always)]
-    pub(super) fn of_rows(&self, first: usize, (a, b): (i32, i32)) -> impl Iterator<Item = i32> + Clone {
-        let (sums, of_depth) = (self.row_sums, a.wrapping_mul(self.depth as i32));
-        (first..).map(move |i| sums.get(i).copied().unwrap_or(0).wrapping_add(of_depth).wrapping_mul(b))
+    pub(super) fn fill_terms(&self, first: usize, (a, b): (i32, i32), terms: &mut [i32]) {
+        match self.row_sums.get(first..first + terms.len()) {
+            Some(sums) => terms.copy_from_slice(sums),
+            None => terms.fill(0),
+        }
+        let of_depth = a.wrapping_mul(self.depth as i32);
+        terms.iter_mut().for_each(|term| *term = term.wrapping_add(of_depth).wrapping_mul(b));
     }
 
     /// What they add to those of each column.

@@ -86,19 +86,21 @@ impl<T: Copy> Values<'_, T> {
     }
 }
 
+impl Values<'_, i32> {
+    /// Adds to numbers of a region's rows, from row `first` on, the parameters of these, if each row has one.
+    #[inline(always)]
+    pub(super) fn add_to_rows(&self, region: &Region, first: usize, numbers: &mut [i32]) {
+        if let Values::PerRow(values) = self {
+            let values = &values[region.rows.start + first..];
+            numbers.iter_mut().zip(values).for_each(|(x, y)| *x = x.wrapping_add(*y));
+        }
+    }
+}
+
 impl<T: Word> Values<'_, T> {
     #[inline(always)]
     pub(super) fn is_per_row(&self) -> bool {
         matches!(self, Values::PerRow(_))
-    }
-
-    /// The parameter of a region's row `i`, if each row has one; else 0.
-    #[inline(always)]
-    pub(super) fn of_row(&self, region: &Region, i: usize) -> i32 {
-        match self {
-            Values::PerRow(values) => values[region.rows.start + i].to_word(),
-            _ => 0,
-        }
     }
 
     /// The parameters of a region's row `i`; beyond its columns anything will do.
