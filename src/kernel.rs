@@ -17,7 +17,7 @@ pub(crate) use few_lines::{FewLines, Product as FewProduct};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use few_lines::{SLICE, even};
 pub(crate) use lanes::{Factor, multiply_high};
-pub(crate) use requantize::{Columns, Last, Rule};
+pub(crate) use requantize::{Columns, Last, Rows, Rule};
 pub(crate) use taps::{Group, Taps, TapsLoop, TapsWays};
 pub(crate) use vectors::{Loop, Vectors};
 pub(crate) use weighted::{BLOCK, LOW, Weighted, WeightedLoop};
@@ -62,6 +62,8 @@ pub(crate) struct Tile<'a> {
     /// 1 to [`Kernel::rows`] lines, over a stretch of the depth that may end within a group.
     pub lhs: Lines<'a>,
     pub lhs_encoding: Encoding,
+    /// Whether that is unsigned, but the bytes are signed, 128 less.
+    pub is_turned: bool,
     /// A panel over the same stretch.
     pub rhs: &'a [u8],
     /// How many of the panel's lines count, from the first on.
@@ -346,19 +348,33 @@ fn last_group(rest: &[u8]) -> [u8; 4] {
 }
 
 /// Defines `tile` in terms of a module's own `Vector`, `zero`, `load` (a group of as many lines as a vector has lanes),
-/// `spread` (a group of one line), `dot` and `store`, `resume`, `plus` and `put`. The inner loop loads the vectors of a
+/// `spread` (a group of one line), `dot`, `turn` if there is one (signed bytes to unsigned ones) and `store`, `resume`, `plus` and `put`. The inner loop loads the vectors of a
 /// panel's group once and multiplies them by each line's. What lies so many bytes `ahead` is fetched, which may be of the next
 /// panel: a panel that comes from beyond the L2 is late otherwise.
 #[cfg(target_arch = "x86_64")]
 macro_rules! vector_tile {
     (features: [$($feature:tt),*], lanes: $lanes:literal, group: $group:literal,
-     rows: $rows:tt, vectors: $vectors:tt of $width:literal $(, ahead: $ahead:literal)? $(,)?) => {
+     rows: $rows:tt, vectors: $vectors:tt of $width:literal $(, ahead: $ahead:literal)? $(, turn: $turn:ident)? $(,)?) => {
         tile_of_each_shape! { features: [$($feature),*], lanes: $lanes, rows: $rows, vectors: $vectors }
 
         $(#[target_feature(enable = $feature)])*
         fn multiply<const ROWS: usize, const VECTORS: usize, const SIGNED: bool>(
             tile: &$crate::kernel::Tile,
             acc: &mut [i32],
+        ) {
+            $(if !SIGNED && tile.is_turned {
+                return multiply_with::<ROWS, VECTORS, SIGNED>(tile, acc, |a| $turn(spread(a)));
+            })?
+            multiply_with::<ROWS, VECTORS, SIGNED>(tile, acc, |a| spread(a));
+        }
+
+        /// With what makes a vector of a line's group.
+        #[inline]
+        $(#[target_feature(enable = $feature)])*
+        fn multiply_with<const ROWS: usize, const VECTORS: usize, const SIGNED: bool>(
+            tile: &$crate::kernel::Tile,
+            acc: &mut [i32],
+            spread_group: impl Fn([u8; 4]) -> Vector,
         ) {
             let rhs = $crate::pack::groups::<{ $width / $lanes }, { $lanes * $group }>(tile.rhs);
             let whole = (tile.lhs.len() / 4).min(rhs.len());
@@ -376,7 +392,7 @@ macro_rules! vector_tile {
                 let b: [Vector; VECTORS] = std::array::from_fn(|v| load(&b[v]));
                 for (c, a) in c.iter_mut().zip(&lhs) {
                     // SAFETY: every line was cut to `whole` groups.
-                    let a = spread(unsafe { *a.get_unchecked(g) });
+                    let a = spread_group(unsafe { *a.get_unchecked(g) });
                     for (c, &b) in c.iter_mut().zip(&b) {
                         *c = dot::<SIGNED>(*c, a, b);
                     }
@@ -385,7 +401,7 @@ macro_rules! vector_tile {
             if let Some(b) = rhs.get(whole) {
                 // The depth ends within a group, and nothing of the line lies beyond its end.
                 for (c, line) in c.iter_mut().zip(tile.lhs.iter()) {
-                    let a = spread($crate::kernel::last_group(&line[whole * 4..]));
+                    let a = spread_group($crate::kernel::last_group(&line[whole * 4..]));
                     for (c, b) in c.iter_mut().zip(b) {
                         *c = dot::<SIGNED>(*c, a, load(b));
                     }

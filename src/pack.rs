@@ -35,6 +35,8 @@ pub(crate) use sums::{sum_line, sum_short};
 pub(crate) enum Groups {
     /// Four products of an unsigned and a signed byte. The LHS keeps its encoding, the RHS takes the other one.
     Quads,
+    /// As [`Groups::Quads`], but the kernel may read a signed LHS as an unsigned one, 128 greater.
+    FreeQuads,
     /// Two products of 16-bit numbers: the LHS is stored in 16 bits, the RHS as signed bytes that the kernel widens.
     Pairs,
     /// Four products of bytes that are both unsigned or both signed. The LHS keeps its encoding, the RHS takes the same.
@@ -48,7 +50,7 @@ impl Groups {
     pub(crate) const fn len(self) -> usize {
         match self {
             Groups::LikeOctets => 8,
-            Groups::Quads | Groups::LikeQuads => 4,
+            Groups::Quads | Groups::FreeQuads | Groups::LikeQuads => 4,
             Groups::Pairs => 2,
         }
     }
@@ -71,10 +73,25 @@ impl Groups {
         self.lhs_size() == 1
     }
 
+    /// What an LHS is read as beside so many lines of an RHS, as long as those are not packed. If both are signed, the kernel
+    /// turns the LHS, so that nobody needs the sums of its lines; which does not pay if it has to be done for many panels.
+    pub(crate) fn read_as(self, lhs: Encoding, rhs: Encoding, lines: usize) -> Encoding {
+        const FEW: usize = 64;
+        match (self, lhs, rhs) {
+            (Groups::FreeQuads, Encoding::S8, Encoding::S8) if lines <= FEW => Encoding::U8,
+            _ => lhs,
+        }
+    }
+
+    /// Whether kernels read an RHS that is packed so, beside an LHS of this encoding.
+    pub(crate) fn read_stored(self, stored: Encoding, lhs: Encoding) -> bool {
+        self.rhs_encoding(lhs) == stored || self == Groups::FreeQuads && stored == Encoding::S8
+    }
+
     /// The encoding in which the RHS is packed.
     pub(crate) fn rhs_encoding(self, lhs: Encoding) -> Encoding {
         match self {
-            Groups::Quads => lhs.other(),
+            Groups::Quads | Groups::FreeQuads => lhs.other(),
             Groups::Pairs => Encoding::S8,
             Groups::LikeQuads | Groups::LikeOctets => lhs,
         }
@@ -83,7 +100,7 @@ impl Groups {
     /// The encoding in which the LHS is read beside an RHS that is packed so. None if any will do.
     pub(crate) fn lhs_encoding(self, rhs: Encoding) -> Option<Encoding> {
         match self {
-            Groups::Quads => Some(rhs.other()),
+            Groups::Quads | Groups::FreeQuads => Some(rhs.other()),
             Groups::Pairs => None,
             Groups::LikeQuads | Groups::LikeOctets => Some(rhs),
         }
@@ -91,7 +108,8 @@ impl Groups {
 
     /// Whether the kernels read this LHS where it lies.
     pub(crate) fn read_in_place(self, lhs: &Operand, reading: &Reading) -> bool {
-        self.are_bytes() && lhs.order == Order::DepthContiguous && reading.is_none()
+        let is_read = reading.is_none() || self == Groups::FreeQuads && reading.is_turn();
+        self.are_bytes() && lhs.order == Order::DepthContiguous && is_read
     }
 }
 

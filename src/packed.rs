@@ -152,7 +152,11 @@ impl Packed {
             return Err(damaged("the header makes no sense"));
         }
         let is_reader = |reader: &&'static Kernel| {
-            Layout::of(reader, layout.form, label.line) == Some(layout) && label.stored(reader) == stored
+            let is_read = match layout.form {
+                Form::Lines => label.stored(reader) == stored,
+                Form::Panels => reader.groups.read_stored(stored, label.purpose.other),
+            };
+            Layout::of(reader, layout.form, label.line) == Some(layout) && is_read
         };
         let reader = kernel.readers(label.line.bits).find(is_reader);
         let (line, encodings) = (label.line, [label.purpose.other, stored]);

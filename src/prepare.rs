@@ -121,6 +121,16 @@ impl Kernel {
         unsafe { (self.sum_line)(line, encoding) }
     }
 
+    /// The sum of a line of an LHS that the kernels read in place.
+    #[inline]
+    pub(crate) fn sum_in_place(&self, line: &[u8], reading: &Reading) -> i32 {
+        if reading.is_turn() {
+            let turned = reading.shift.wrapping_mul(line.len() as i32);
+            return self.sum_line(line, reading.to.other()).wrapping_add(turned);
+        }
+        self.sum_line(line, reading.to)
+    }
+
     /// Packs `lines` of an RHS into panels, and sums them if there are `sums`.
     pub(crate) fn pack_panels(
         &self,

@@ -261,6 +261,7 @@ impl Stripe<'_> {
             let tile = Tile {
                 lhs: all.part(rows.start - self.rows.start..rows.end - self.rows.start),
                 lhs_encoding: lhs.encoding(),
+                is_turned: lhs.is_turned(),
                 rhs: panel,
                 cols: self.cols.len(),
                 fresh: slice == 0 || scaled.is_some(),

@@ -48,6 +48,11 @@ impl Reading {
         self.shift == 0 && self.requantization.is_none()
     }
 
+    /// Whether signed bytes are just read as unsigned ones, 128 greater.
+    pub(crate) fn is_turn(&self) -> bool {
+        (self.to, self.shift) == (Encoding::U8, 128) && self.requantization.is_none()
+    }
+
     /// A part of a line from `depth` on, requantized, but not shifted.
     #[inline(always)]
     pub(crate) fn along_depth(&self, (line, depth): (usize, usize), src: &[u8], to: &mut [u8]) {

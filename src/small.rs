@@ -42,15 +42,16 @@ impl<'a> Small<'a> {
         }
         let operand = lhs.operand()?;
         let (kernel, rhs_of, lhs_to, rhs_reading) = if let Some(operand) = rhs.operand() {
-            let to = kernel.groups.rhs_encoding(lhs.encoding());
-            (kernel, Rhs::Operand(operand), lhs.encoding(), Reading::plain(operand.encoding, to))
+            let lhs_to = kernel.groups.read_as(lhs.encoding(), operand.encoding, operand.lines);
+            let to = kernel.groups.rhs_encoding(lhs_to);
+            (kernel, Rhs::Operand(operand), lhs_to, Reading::plain(operand.encoding, to))
         } else {
             let panels = rhs.panels()?;
             let kernel = if panels.is_for(kernel) { kernel } else { kernel.narrow? };
             if !panels.is_for(kernel) {
                 return None;
             }
-            let to = lhs_encoding(kernel.groups, Some(panels), lhs.encoding());
+            let to = lhs_encoding(kernel.groups, Some(panels), lhs.encoding(), None);
             (kernel, Rhs::Ready(panels.prepared(), panels.spans()), to, panels.reading())
         };
         let lhs_reading = Reading::plain(lhs.encoding(), lhs_to);
@@ -81,7 +82,7 @@ impl<'a> Small<'a> {
         let lines = if self.is_in_place {
             let lines = self.lhs.lines();
             for (row, sum) in lhs_sums.iter_mut().enumerate() {
-                *sum = kernel.sum_line(lines.get(row), self.readings[LHS].to);
+                *sum = kernel.sum_in_place(lines.get(row), &self.readings[LHS]);
             }
             lines
         } else {
@@ -109,6 +110,7 @@ impl<'a> Small<'a> {
             rescale: None,
         };
         let as_sums = finish.sums().zip(region.uniform());
+        let is_turned = self.is_in_place && self.readings[LHS].is_turn();
         let (width, panel_len) = (kernel.width, kernel.pad(depth) * kernel.width);
         // Tiles as equal as can be.
         let height = rows.div_ceil(rows.div_ceil(kernel.rows));
@@ -132,6 +134,7 @@ impl<'a> Small<'a> {
                     let tile = Tile {
                         lhs: lines.part(row..row + count),
                         lhs_encoding: self.readings[LHS].to,
+                        is_turned,
                         rhs: &panels[panel * panel_len..][..panel_len],
                         cols: region.cols.len(),
                         fresh: true,

@@ -63,6 +63,11 @@ impl<'a> Source<'a> {
         self.reading.to
     }
 
+    /// Whether kernels turn signed bytes of the LHS, which lie in place or are packed as they were, into unsigned ones.
+    pub(crate) fn is_turned(&self) -> bool {
+        self.reading.is_turn() && (matches!(self.input, Input::Ready(_)) || self.in_place().is_some())
+    }
+
     /// Which way the memory runs that lines are packed from.
     pub(crate) fn order(&self) -> Order {
         match &self.input {
@@ -178,7 +183,10 @@ impl<'a> Source<'a> {
                 for (piece, depth) in self.each_piece().enumerate() {
                     let all = self.lines(&prepared, first..first + count, depth);
                     for (sums, line) in sums.chunks_exact_mut(pieces).zip(all.iter()) {
-                        sums[piece] = kernel.sum_line(line, self.encoding());
+                        sums[piece] = match self.in_place() {
+                            Some(_) => kernel.sum_in_place(line, reading),
+                            None => kernel.sum_line(line, self.encoding()),
+                        };
                     }
                 }
                 Prepared { sums, ..prepared }

@@ -5,14 +5,14 @@ use super::{avxvnni_few, shuffle_quads};
 use std::arch::x86_64::*;
 
 kernel! {
-    name: "avxvnni", features: ["avx2", "avxvnni"], groups: Quads, rows: 6, width: 16, tile: tile, writes: sums,
+    name: "avxvnni", features: ["avx2", "avxvnni"], groups: FreeQuads, rows: 6, width: 16, tile: tile, writes: sums,
     shuffle: shuffle_quads, few_lines: avxvnni_few,
 }
 
 // 6 × 16 accumulators: 12 registers, 2 for the panel, 1 for a line.
 vector_tile! {
     features: ["avx2", "avxvnni"], lanes: 8, group: 4,
-    rows: [1 2 3 4 5 6], vectors: [1 2] of 16,
+    rows: [1 2 3 4 5 6], vectors: [1 2] of 16, turn: turn,
 }
 
 #[inline]
@@ -20,6 +20,13 @@ vector_tile! {
 fn load(bytes: &[u8; 32]) -> Vector {
     // SAFETY: the reference covers the 32 bytes read.
     unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }
+}
+
+/// Signed bytes as unsigned ones, 128 greater.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn turn(bytes: Vector) -> Vector {
+    _mm256_xor_si256(bytes, spread([128; 4]))
 }
 
 /// `vpdpbusd` takes the unsigned bytes first.

@@ -25,7 +25,7 @@ mod odd {
     }
     pub(super) mod quads_2x7 {
         kernel! {
-            name: "odd-quads-2x7", features: [], groups: Quads, rows: 2, width: 7,
+            name: "odd-quads-2x7", features: [], groups: FreeQuads, rows: 2, width: 7,
             tile: super::bytes::<7, 4, false>, shuffle: crate::pack::portable,
         }
     }
@@ -53,11 +53,12 @@ mod odd {
     fn bytes<const W: usize, const G: usize, const LIKE: bool>(tile: &Tile, acc: &mut [i32]) {
         let rhs_encoding = if LIKE { tile.lhs_encoding } else { tile.lhs_encoding.other() };
         assert!(tile.cols <= W && tile.lhs.count() > 0);
+        let flip = if tile.is_turned { 128 } else { 0 };
         for (acc, line) in acc.as_chunks_mut::<W>().0.iter_mut().zip(tile.lhs.iter()) {
             for (w, acc) in acc.iter_mut().enumerate() {
                 let numbers = groups::<W, G>(tile.rhs).iter().flat_map(|group| group[w]);
                 let sum: i32 =
-                    numbers.zip(line).map(|(b, &a)| tile.lhs_encoding.decode(a) * rhs_encoding.decode(b)).sum();
+                    numbers.zip(line).map(|(b, &a)| tile.lhs_encoding.decode(a ^ flip) * rhs_encoding.decode(b)).sum();
                 *acc = if tile.fresh { sum } else { acc.wrapping_add(sum) };
             }
         }

@@ -67,7 +67,10 @@ impl Label {
     pub(super) fn stored(&self, kernel: &Kernel) -> Encoding {
         match self.purpose.form() {
             Form::Lines => self.encoding,
-            Form::Panels => kernel.groups.rhs_encoding(self.purpose.other),
+            Form::Panels => {
+                let groups = kernel.groups;
+                groups.rhs_encoding(groups.read_as(self.purpose.other, self.encoding, self.lines))
+            }
         }
     }
 

@@ -66,7 +66,7 @@ impl Layout {
 
     /// The names of the kernels that have such lines lie so.
     fn readers(&self, line: Line, [other, stored]: [Encoding; 2]) -> impl Iterator<Item = &'static str> {
-        let stores = move |kernel: &Kernel| self.form == Form::Lines || kernel.groups.rhs_encoding(other) == stored;
+        let stores = move |kernel: &Kernel| self.form == Form::Lines || kernel.groups.read_stored(stored, other);
         let is_reader = move |kernel: &&'static Kernel| {
             kernel.readers(line.bits).any(|kernel| Layout::of(kernel, self.form, line) == Some(*self) && stores(kernel))
         };

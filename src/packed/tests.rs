@@ -325,6 +325,7 @@ proptest! {
             let kernel = panels.kernel;
             let lines = lhs.pack(kernel);
             let (rows, cols) = (lhs.lines, rhs.lines.next_multiple_of(kernel.width));
+            let read_as = kernel.groups.lhs_encoding(panels.stored()).unwrap_or(lines.stored());
             let mut found = vec![0; rows * cols];
             let pitch = kernel.pitch(depth);
             let used = kernel.pad(depth) * kernel.groups.lhs_size();
@@ -333,7 +334,8 @@ proptest! {
                 for (panel, acc) in panels.zip(found[row * cols..].chunks_exact_mut(kernel.width)) {
                     let tile = Tile {
                         lhs: Lines::packed(&lines.prepared().bytes[row * pitch..], 1, pitch, 0..used),
-                        lhs_encoding: lines.stored(),
+                        lhs_encoding: read_as,
+                        is_turned: read_as != lines.stored(),
                         rhs: panel,
                         cols: kernel.width,
                         fresh: true,
@@ -346,7 +348,7 @@ proptest! {
             }
             let number = |j, d| if j < rhs.lines { rhs.stored(j, d, &panels) } else { 0 };
             let expected = reference::product(
-                (rows, cols, depth), |i, d| lhs.number(i, d, lines.stored()), |d, j| number(j, d));
+                (rows, cols, depth), |i, d| lhs.number(i, d, read_as), |d, j| number(j, d));
             prop_assert!(found == expected, "{}: {:?} {:?}", kernel.name, lhs, rhs);
         }
     }

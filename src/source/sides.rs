@@ -54,10 +54,11 @@ impl<'a> Sides<'a> {
         };
         // Beside an LHS with segments panels are read from any depth on, which planes are not.
         let panels = ready(rhs, Form::Panels).filter(|panels| lhs.segment().is_none() || panels.line().is_plain());
-        let lhs_encoding = lhs_encoding(kernel.groups, panels, lhs.read_as());
-        // Beside an RHS with segments their sums are needed, but those of whole lines are packed.
-        let lines = ready(lhs, Form::Lines)
-            .filter(|lines| lines.stored() == lhs_encoding && lines.line().is_plain() && rhs.segment().is_none());
+        let lhs_encoding = match lhs.item {
+            // Those that are packed are not to be packed anew.
+            Item::Packed(_) => lhs_encoding(kernel.groups, panels, lhs.read_as(), None),
+            _ => lhs_encoding(kernel.groups, panels, lhs.read_as(), Some((rhs.read_as(), rhs.lines()))),
+        };
         let rhs_encoding = kernel.groups.rhs_encoding(lhs_encoding);
         let rhs_reading = match panels {
             Some(panels) => Reading { to: rhs_encoding, ..panels.reading() },
@@ -79,6 +80,12 @@ impl<'a> Sides<'a> {
         });
         let is_added_to =
             [0, 1].map(|side| is_added_to[side] || segments[side].is_some_and(|packed| packed.has_zero_points()));
+        // Beside an RHS with segments their sums are needed, but those of whole lines are packed.
+        let lines = ready(lhs, Form::Lines).filter(|lines| {
+            // Of lines that the kernel turns, nobody needs the sums.
+            let is_turned = readings[0].is_turn() && kernel.groups == Groups::FreeQuads && !is_added_to[1];
+            (lines.stored() == lhs_encoding || is_turned) && lines.line().is_plain() && rhs.segment().is_none()
+        });
         let source = |side, factor: &Factor<'a>, ready: Option<&'a Packed>, reading, offset, is_summed| {
             let (depth, own) = (factor.depth(), factor.segment().unwrap_or(0));
             let line = ready.map_or(Line { depth, bits: Bits::ALL, segment: own }, Packed::line);
@@ -122,8 +129,18 @@ impl<'a> Sides<'a> {
     }
 }
 
-/// What an LHS of this encoding is read as, beside such panels if they are packed already.
-pub(crate) fn lhs_encoding(groups: Groups, panels: Option<&Packed>, lhs: Encoding) -> Encoding {
-    let decisive = panels.filter(|panels| !panels.is_of_both());
-    decisive.and_then(|panels| groups.lhs_encoding(panels.stored())).unwrap_or(lhs)
+/// What an LHS of this encoding is read as, beside such panels if they are packed already, or so many lines of an RHS that may be
+/// packed to suit it.
+pub(crate) fn lhs_encoding(
+    groups: Groups,
+    panels: Option<&Packed>,
+    lhs: Encoding,
+    rhs: Option<(Encoding, usize)>,
+) -> Encoding {
+    match (panels, rhs) {
+        (Some(panels), _) if panels.is_of_both() => lhs,
+        (Some(panels), _) => groups.lhs_encoding(panels.stored()).unwrap_or(lhs),
+        (None, Some((rhs, lines))) => groups.read_as(lhs, rhs, lines),
+        (None, None) => lhs,
+    }
 }

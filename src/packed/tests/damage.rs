@@ -269,7 +269,7 @@ fn what_was_packed_for_other_kernels_says_for_which() {
 
 #[test]
 fn kernels_of_one_layout_read_each_others() {
-    let quads: Vec<_> = kernels().filter(|kernel| kernel.groups == Groups::Quads).collect();
+    let quads: Vec<_> = kernels().filter(|kernel| matches!(kernel.groups, Groups::Quads | Groups::FreeQuads)).collect();
     for &one in &quads {
         for &other in &quads {
             let [form, _] = forms(&a_case(FOR_LINES), one);
