@@ -73,12 +73,14 @@ impl Groups {
         self.lhs_size() == 1
     }
 
-    /// What an LHS is read as beside so many lines of an RHS, as long as those are not packed. If both are signed, the kernel
-    /// turns the LHS, so that nobody needs the sums of its lines; which does not pay if it has to be done for many panels.
-    pub(crate) fn read_as(self, lhs: Encoding, rhs: Encoding, lines: usize) -> Encoding {
-        const FEW: usize = 64;
+    /// What an LHS is read as beside an RHS of so many lines × depth, as long as that is not packed. If both are signed, the
+    /// kernel turns the LHS, so that nobody needs the sums of its lines. For each line that takes as many instructions as there
+    /// are groups and panels, which may cost half as much as to multiply them (where nothing else is free), and a sum as
+    /// much as some 30 of them.
+    pub(crate) fn read_as(self, lhs: Encoding, rhs: Encoding, (lines, depth): (usize, usize)) -> Encoding {
+        const FEW: usize = 64 * 64;
         match (self, lhs, rhs) {
-            (Groups::FreeQuads, Encoding::S8, Encoding::S8) if lines <= FEW => Encoding::U8,
+            (Groups::FreeQuads, Encoding::S8, Encoding::S8) if lines.saturating_mul(depth) <= FEW => Encoding::U8,
             _ => lhs,
         }
     }

@@ -42,7 +42,7 @@ impl<'a> Small<'a> {
         }
         let operand = lhs.operand()?;
         let (kernel, rhs_of, lhs_to, rhs_reading) = if let Some(operand) = rhs.operand() {
-            let lhs_to = kernel.groups.read_as(lhs.encoding(), operand.encoding, operand.lines);
+            let lhs_to = kernel.groups.read_as(lhs.encoding(), operand.encoding, (operand.lines, operand.depth));
             let to = kernel.groups.rhs_encoding(lhs_to);
             (kernel, Rhs::Operand(operand), lhs_to, Reading::plain(operand.encoding, to))
         } else {

@@ -37,10 +37,16 @@ const HALF: usize = LANES / 2;
 const WIDE: usize = 32;
 
 /// Positions of a tile at most: its strip, sums and parameters of stages fit into the L1.
-const TILE: usize = 144;
+const TILE: usize = 192;
 
 /// Bytes that a strip takes at most, if a single window does not take more.
 const MOST_STRIP: usize = 16 << 10;
+
+/// Rows of results that lowering weights is worth.
+const LEAST_DOUBLE: usize = 4;
+
+/// Groups of weights that are lowered, at most.
+const MOST_LOWERED: usize = 16;
 
 /// Multiplications that are worth a second thread in any case, and if it lingers: fewer than those of a product, which
 /// does several times as many in the same time.
@@ -169,9 +175,18 @@ impl<'a> Depthwise<'a> {
         if self.layout.in_fours { Encoding::U8 } else { Encoding::S8 }
     }
 
+    /// Whether a strip has room for what the windows of the next row see, too.
+    fn is_double(&self) -> bool {
+        let down = &self.plan.filter().axes[0];
+        let follow = (down.stride, down.dilation) == (1, 1) && self.plan.results().size[0] >= LEAST_DOUBLE;
+        follow && self.layout.rows() > down.taps && self.layout.groups() <= MOST_LOWERED
+    }
+
     fn strip<const L: usize>(&self, first_channel: usize) -> Strip<'_, L> {
         // Beside an image, if there is anything, it is a number of the image's type.
-        Strip::new(self.plan, &self.image, self.offset.wrapping_neg() as u8, self.layout.height(), first_channel)
+        let padding = self.offset.wrapping_neg() as u8;
+        let rows = self.layout.taps[0] + usize::from(self.is_double());
+        Strip::new(self.plan, &self.image, padding, (self.layout.height(), rows), first_channel)
     }
 }
 
@@ -213,8 +228,8 @@ impl Worker<'_> {
         let weights_of = weights.panel(cols.start);
         let tile = &mut acc.as_chunks_mut::<W>().0[..positions.len()];
         let plan = depthwise.plan;
-        let panel =
-            Panel { plan, strip, weights: weights_of, first: plan.place(positions.start), stretch, room, acc: tile };
+        let (first, is_double) = (plan.place(positions.start), depthwise.is_double());
+        let panel = Panel { plan, strip, weights: weights_of, is_double, first, stretch, room, acc: tile };
         context.kernel.taps.run(depthwise.layout.in_fours, panel);
         let shift = depthwise.image.encoding.shift_to(depthwise.read_as());
         let region = Region {
@@ -245,6 +260,7 @@ struct Panel<'a, const L: usize, const W: usize> {
     plan: &'a Plan,
     strip: Strip<'a, L>,
     weights: &'a [Groups<L>],
+    is_double: bool,
     first: Place,
     /// Windows of a strip at most.
     stretch: usize,
@@ -255,8 +271,16 @@ struct Panel<'a, const L: usize, const W: usize> {
 impl<const L: usize, const W: usize> TapsLoop for Panel<'_, L, W> {
     #[inline(always)]
     fn run<const ROWS: usize>(self, taps: impl Taps<ROWS>) {
-        let Self { plan, strip, weights, first: mut place, stretch, room, mut acc } = self;
-        let width = plan.results().size[1];
+        let Self { plan, strip, weights, is_double, first: mut place, stretch, room, mut acc } = self;
+        let [height, width] = plan.results().size;
+        // Not cleared where there are none.
+        let mut lowered;
+        let mut weights = [weights; 2];
+        if is_double {
+            lowered = [[[0; 2]; L]; MOST_LOWERED];
+            lower(weights[0], strip.height(), taps, &mut lowered);
+            weights[1] = &lowered[..weights[0].len()];
+        }
         let mut columns = strip.columns(place.x, stretch.min(width - place.x).min(acc.len()));
         while !acc.is_empty() {
             let windows = stretch.min(width - place.x).min(acc.len());
@@ -265,10 +289,33 @@ impl<const L: usize, const W: usize> TapsLoop for Panel<'_, L, W> {
             }
             let room = &mut room[..strip.len(windows)];
             strip.fill(&place, &columns, taps, room);
-            let (now, rest) = acc.split_at_mut(windows);
-            Sums { strip: room, step: strip.step(), weights, acc: now }.run(taps);
-            acc = rest;
-            plan.advance(&mut place, windows);
+            let has_next = is_double && windows == width && place.y + 1 < height && acc.len() >= 2 * width;
+            let rows = if has_next { 2 } else { 1 };
+            for weights in &weights[..rows] {
+                let (now, rest) = std::mem::take(&mut acc).split_at_mut(windows);
+                Sums { strip: room, step: strip.step(), weights, acc: now }.run(taps);
+                plan.advance(&mut place, windows);
+                acc = rest;
+            }
+        }
+    }
+}
+
+/// The weights as windows one row further down meet what the same strip shows.
+#[inline(always)]
+fn lower<const L: usize, const ROWS: usize>(
+    weights: &[Groups<L>],
+    height: usize,
+    taps: impl Taps<ROWS>,
+    to: &mut [Groups<L>],
+) {
+    for (column, to) in weights.chunks_exact(height).zip(to.chunks_exact_mut(height)) {
+        let mut above = &[[0; 2]; L];
+        for (groups, to) in column.iter().zip(to) {
+            for ((group, above), to) in groups.iter().zip(above).zip(to) {
+                *to = taps.lowered(*group, *above);
+            }
+            above = groups;
         }
     }
 }

@@ -16,6 +16,9 @@ pub(crate) trait Taps<const ROWS: usize>: Copy {
     /// A group of numbers that are read already.
     fn group(self, numbers: [u8; ROWS]) -> Group;
 
+    /// A column's group one row further down, where `above` lies above it.
+    fn lowered(self, group: Group, above: Group) -> Group;
+
     /// Makes groups of bytes, which are XORed with `flip` before they are read.
     fn join<const L: usize>(self, rows: [&[u8; L]; ROWS], flip: u8, to: &mut [Group; L]);
 
@@ -98,6 +101,11 @@ impl Taps<2> for Common {
     }
 
     #[inline(always)]
+    fn lowered(self, group: Group, above: Group) -> Group {
+        [above[1], group[0]]
+    }
+
+    #[inline(always)]
     fn join<const L: usize>(self, [upper, lower]: [&[u8; L]; 2], flip: u8, to: &mut [Group; L]) {
         let halves = upper.as_chunks::<8>().0.iter().zip(lower.as_chunks::<8>().0);
         for ((upper, lower), to) in halves.zip(to.as_chunks_mut::<8>().0) {
@@ -123,7 +131,7 @@ impl Taps<2> for Common {
 /// which alone make the types that they belong to.
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{Group, Taps, TapsLoop};
+    use super::{Common, Group, Taps, TapsLoop};
     use crate::matrix::Encoding;
     use std::arch::x86_64::*;
 
@@ -144,6 +152,11 @@ mod x86 {
             #[inline(always)]
             fn group(self, numbers: [u8; 2]) -> Group {
                 numbers.map(|number| i16::from(number as i8))
+            }
+
+            #[inline(always)]
+            fn lowered(self, group: Group, above: Group) -> Group {
+                Common.lowered(group, above)
             }
 
             #[inline(always)]
@@ -173,6 +186,14 @@ mod x86 {
                 }
             }
         }
+    }
+
+    #[cfg(not(only_avx2))]
+    #[inline(always)]
+    fn lowered_four([ab, cd]: Group, [_, above]: Group) -> Group {
+        // The first byte of each is the low one.
+        let moved = |upper: i16, lower: i16| (lower as u16) << 8 | (upper as u16) >> 8;
+        [moved(above, ab) as i16, moved(ab, cd) as i16]
     }
 
     /// Groups of four bytes of 8 lanes.
@@ -224,6 +245,11 @@ mod x86 {
             }
 
             #[inline(always)]
+            fn lowered(self, group: Group, above: Group) -> Group {
+                lowered_four(group, above)
+            }
+
+            #[inline(always)]
             fn join<const L: usize>(self, rows: [&[u8; L]; 4], flip: u8, to: &mut [Group; L]) {
                 for (i, to) in to.as_chunks_mut().0.iter_mut().enumerate() {
                     // SAFETY: see above.
@@ -264,6 +290,11 @@ mod x86 {
             #[inline(always)]
             fn group(self, [a, b, c, d]: [u8; 4]) -> Group {
                 [i16::from_ne_bytes([a, b]), i16::from_ne_bytes([c, d])]
+            }
+
+            #[inline(always)]
+            fn lowered(self, group: Group, above: Group) -> Group {
+                lowered_four(group, above)
             }
 
             #[inline(always)]

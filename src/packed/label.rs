@@ -69,7 +69,7 @@ impl Label {
             Form::Lines => self.encoding,
             Form::Panels => {
                 let groups = kernel.groups;
-                groups.rhs_encoding(groups.read_as(self.purpose.other, self.encoding, self.lines))
+                groups.rhs_encoding(groups.read_as(self.purpose.other, self.encoding, (self.lines, self.line.depth)))
             }
         }
     }

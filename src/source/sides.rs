@@ -57,7 +57,7 @@ impl<'a> Sides<'a> {
         let lhs_encoding = match lhs.item {
             // Those that are packed are not to be packed anew.
             Item::Packed(_) => lhs_encoding(kernel.groups, panels, lhs.read_as(), None),
-            _ => lhs_encoding(kernel.groups, panels, lhs.read_as(), Some((rhs.read_as(), rhs.lines()))),
+            _ => lhs_encoding(kernel.groups, panels, lhs.read_as(), Some((rhs.read_as(), (rhs.lines(), rhs.depth())))),
         };
         let rhs_encoding = kernel.groups.rhs_encoding(lhs_encoding);
         let rhs_reading = match panels {
@@ -129,18 +129,18 @@ impl<'a> Sides<'a> {
     }
 }
 
-/// What an LHS of this encoding is read as, beside such panels if they are packed already, or so many lines of an RHS that may be
-/// packed to suit it.
+/// What an LHS of this encoding is read as, beside such panels if they are packed already, or an RHS of so many lines ×
+/// depth that may be packed to suit it.
 pub(crate) fn lhs_encoding(
     groups: Groups,
     panels: Option<&Packed>,
     lhs: Encoding,
-    rhs: Option<(Encoding, usize)>,
+    rhs: Option<(Encoding, (usize, usize))>,
 ) -> Encoding {
     match (panels, rhs) {
         (Some(panels), _) if panels.is_of_both() => lhs,
         (Some(panels), _) => groups.lhs_encoding(panels.stored()).unwrap_or(lhs),
-        (None, Some((rhs, lines))) => groups.read_as(lhs, rhs, lines),
+        (None, Some((rhs, shape))) => groups.read_as(lhs, rhs, shape),
         (None, None) => lhs,
     }
 }

@@ -15,6 +15,8 @@ pub(super) struct Strip<'a, const L: usize> {
     shares: bool,
     /// Groups in a column.
     height: usize,
+    /// Rows of the image that a column shows: those under the taps, and the next if the window below sees it there.
+    rows: usize,
     /// The image's channels that the panel's are made of.
     channels: Channels,
 }
@@ -50,7 +52,14 @@ enum Channels {
 }
 
 impl<'a, const L: usize> Strip<'a, L> {
-    pub(super) fn new(plan: &'a Plan, image: &'a Operand<'a>, padding: u8, height: usize, first: usize) -> Self {
+    /// Of columns of so many groups and rows.
+    pub(super) fn new(
+        plan: &'a Plan,
+        image: &'a Operand<'a>,
+        padding: u8,
+        (height, rows): (usize, usize),
+        first: usize,
+    ) -> Self {
         let Axis { taps, stride, dilation, .. } = plan.filter().axes[1];
         let [channels, results] = plan.filter().channels;
         let (multiplier, last) = (results / channels, results.min(first + L) - 1);
@@ -59,7 +68,11 @@ impl<'a, const L: usize> Strip<'a, L> {
             2.. if first / multiplier == last / multiplier => Channels::Same(first / multiplier),
             _ => Channels::Some(first),
         };
-        Self { plan, image, padding, shares: dilation == 1 && stride < taps, height, channels }
+        Self { plan, image, padding, shares: dilation == 1 && stride < taps, height, rows, channels }
+    }
+
+    pub(super) fn height(&self) -> usize {
+        self.height
     }
 
     /// Groups from the begin of one window to that of the next.
@@ -151,10 +164,10 @@ impl<const L: usize> Strip<'_, L> {
         let inner = columns.inner.clone();
         let padding = [self.padding; L];
         for group in 0..self.height {
-            // The first pixel of each row. Beyond the last taps anything will do, for it is multiplied by 0.
+            // The first pixel of each row. Beyond the last row anything will do, for it is multiplied by 0.
             let mut rows = [None; ROWS];
             for (i, first_pixel) in rows.iter_mut().enumerate() {
-                let y = down.pixel(place.y, (ROWS * group + i).min(down.taps - 1), image_height);
+                let y = down.pixel(place.y, (ROWS * group + i).min(self.rows - 1), image_height);
                 *first_pixel = y.map(|y| (place.image * image_height + y) * image_width);
             }
             let at = inner.start * self.height + group;

@@ -31,6 +31,16 @@ impl Layout {
         self.taps[0].div_ceil(if self.in_fours { 4 } else { 2 })
     }
 
+    /// Rows of taps in a column of groups, those that fill it up included.
+    pub(super) fn rows(&self) -> usize {
+        self.height() * if self.in_fours { 4 } else { 2 }
+    }
+
+    /// Groups of each channel.
+    pub(super) fn groups(&self) -> usize {
+        self.height() * self.taps[1]
+    }
+
     /// Channels of the panel that begins with one of them, or how many there is room for.
     pub(super) fn width(&self, first: usize) -> usize {
         match self.channels - first {
@@ -42,7 +52,7 @@ impl Layout {
 
     /// Bytes of groups for each channel.
     fn of_channel(&self) -> usize {
-        self.height() * self.taps[1] * size_of::<Group>()
+        self.groups() * size_of::<Group>()
     }
 
     /// Channels and what fills the last panel.
