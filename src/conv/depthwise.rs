@@ -312,9 +312,7 @@ fn lower<const L: usize, const ROWS: usize>(
     for (column, to) in weights.chunks_exact(height).zip(to.chunks_exact_mut(height)) {
         let mut above = &[[0; 2]; L];
         for (groups, to) in column.iter().zip(to) {
-            for ((group, above), to) in groups.iter().zip(above).zip(to) {
-                *to = taps.lowered(*group, *above);
-            }
+            taps.lower(groups, above, to);
             above = groups;
         }
     }

@@ -358,8 +358,8 @@ pub(super) mod avx512 {
         match rows.cols {
             // No kernel with such vectors has panels so narrow.
             _ if W < LANES => super::requantize(rule, columns, last, rows, to),
-            ..=8 => by_rule::<W, 4>(rule, columns, last, rows, to),
-            ..=LANES => by_rule::<W, 2>(rule, columns, last, rows, to),
+            0..=8 => by_rule::<W, 4>(rule, columns, last, rows, to),
+            9..=LANES => by_rule::<W, 2>(rule, columns, last, rows, to),
             _ => by_rule::<W, 1>(rule, columns, last, rows, to),
         }
     }
@@ -432,20 +432,21 @@ pub(super) mod avx512 {
             let right = _mm512_and_si512(of_columns::<W, ROWS>(&columns.right, half), _mm512_set1_epi32(31));
             let (one, first_half) = (_mm512_set1_epi64(1), _mm512_set1_epi64(1 << 30));
             let rights = [_mm512_maskz_mov_epi32(!ODD, right), _mm512_srli_epi64::<32>(right)];
-            let mut scale = Self { factors: even_and_odd(factor), added: rights, taken: rights, shifts: rights };
-            for i in 0..2 {
-                let shift = _mm512_add_epi64(rights[i], _mm512_set1_epi64(31));
-                // 2^(shift - 1): half of the second divisor, where that is more than 1, or of both.
-                let half = _mm512_sllv_epi64(first_half, rights[i]);
-                let divides = _mm512_test_epi64_mask(rights[i], rights[i]);
-                scale.added[i] = match rule {
-                    Rule::Once => half,
-                    _ => _mm512_mask_add_epi64(first_half, divides, first_half, half),
-                };
-                scale.taken[i] = _mm512_maskz_slli_epi64::<31>(divides, one);
-                scale.shifts[i] = shift;
+            // Whether there is a second divisor, and half of it times the first; or half of both divisors.
+            let divides = |right| _mm512_test_epi64_mask(right, right);
+            let half = |right| _mm512_sllv_epi64(first_half, right);
+            let shift = |right| _mm512_add_epi64(right, _mm512_set1_epi64(31));
+            let added = |right| match rule {
+                Rule::Once => half(right),
+                _ => _mm512_mask_add_epi64(first_half, divides(right), first_half, half(right)),
+            };
+            let taken = |right| _mm512_maskz_slli_epi64::<31>(divides(right), one);
+            Self {
+                factors: even_and_odd(factor),
+                added: [added(rights[0]), added(rights[1])],
+                taken: [taken(rights[0]), taken(rights[1])],
+                shifts: [shift(rights[0]), shift(rights[1])],
             }
-            scale
         }
 
         #[inline]

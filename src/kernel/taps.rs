@@ -16,8 +16,8 @@ pub(crate) trait Taps<const ROWS: usize>: Copy {
     /// A group of numbers that are read already.
     fn group(self, numbers: [u8; ROWS]) -> Group;
 
-    /// A column's group one row further down, where `above` lies above it.
-    fn lowered(self, group: Group, above: Group) -> Group;
+    /// A column's groups one row further down, where `above` lie above them.
+    fn lower<const L: usize>(self, groups: &[Group; L], above: &[Group; L], to: &mut [Group; L]);
 
     /// Makes groups of bytes, which are XORed with `flip` before they are read.
     fn join<const L: usize>(self, rows: [&[u8; L]; ROWS], flip: u8, to: &mut [Group; L]);
@@ -101,8 +101,10 @@ impl Taps<2> for Common {
     }
 
     #[inline(always)]
-    fn lowered(self, group: Group, above: Group) -> Group {
-        [above[1], group[0]]
+    fn lower<const L: usize>(self, groups: &[Group; L], above: &[Group; L], to: &mut [Group; L]) {
+        for ((to, group), above) in to.iter_mut().zip(groups).zip(above) {
+            *to = [above[1], group[0]];
+        }
     }
 
     #[inline(always)]
@@ -131,9 +133,25 @@ impl Taps<2> for Common {
 /// which alone make the types that they belong to.
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{Common, Group, Taps, TapsLoop};
+    use super::{Group, Taps, TapsLoop};
     use crate::matrix::Encoding;
     use std::arch::x86_64::*;
+
+    /// Moves numbers of so many bits to the next place in each group, and the last ones of the groups above to the first; the lanes
+    /// are multiples of 8.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn lower<const BITS: i32, const REST: i32>(groups: &[i16], above: &[i16], to: &mut [i16]) {
+        let above = above.as_chunks::<16>().0;
+        for ((to, groups), above) in to.as_chunks_mut::<16>().0.iter_mut().zip(groups.as_chunks::<16>().0).zip(above) {
+            // SAFETY: each is of 32 bytes.
+            unsafe {
+                let moved = _mm256_slli_epi32::<BITS>(_mm256_loadu_si256(groups.as_ptr().cast()));
+                let last = _mm256_srli_epi32::<REST>(_mm256_loadu_si256(above.as_ptr().cast()));
+                _mm256_storeu_si256(to.as_mut_ptr().cast(), _mm256_or_si256(moved, last));
+            }
+        }
+    }
 
     pub(super) mod avx2 {
         use super::*;
@@ -155,8 +173,9 @@ mod x86 {
             }
 
             #[inline(always)]
-            fn lowered(self, group: Group, above: Group) -> Group {
-                Common.lowered(group, above)
+            fn lower<const L: usize>(self, groups: &[Group; L], above: &[Group; L], to: &mut [Group; L]) {
+                // SAFETY: see above.
+                unsafe { lower::<16, 16>(groups.as_flattened(), above.as_flattened(), to.as_flattened_mut()) }
             }
 
             #[inline(always)]
@@ -186,14 +205,6 @@ mod x86 {
                 }
             }
         }
-    }
-
-    #[cfg(not(only_avx2))]
-    #[inline(always)]
-    fn lowered_four([ab, cd]: Group, [_, above]: Group) -> Group {
-        // The first byte of each is the low one.
-        let moved = |upper: i16, lower: i16| (lower as u16) << 8 | (upper as u16) >> 8;
-        [moved(above, ab) as i16, moved(ab, cd) as i16]
     }
 
     /// Groups of four bytes of 8 lanes.
@@ -245,8 +256,9 @@ mod x86 {
             }
 
             #[inline(always)]
-            fn lowered(self, group: Group, above: Group) -> Group {
-                lowered_four(group, above)
+            fn lower<const L: usize>(self, groups: &[Group; L], above: &[Group; L], to: &mut [Group; L]) {
+                // SAFETY: see above.
+                unsafe { lower::<8, 24>(groups.as_flattened(), above.as_flattened(), to.as_flattened_mut()) }
             }
 
             #[inline(always)]
@@ -293,8 +305,9 @@ mod x86 {
             }
 
             #[inline(always)]
-            fn lowered(self, group: Group, above: Group) -> Group {
-                lowered_four(group, above)
+            fn lower<const L: usize>(self, groups: &[Group; L], above: &[Group; L], to: &mut [Group; L]) {
+                // SAFETY: see above.
+                unsafe { lower::<8, 24>(groups.as_flattened(), above.as_flattened(), to.as_flattened_mut()) }
             }
 
             #[inline(always)]
