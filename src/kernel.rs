@@ -362,11 +362,7 @@ macro_rules! vector_tile {
         ) {
             let rhs = $crate::pack::groups::<{ $width / $lanes }, { $lanes * $group }>(tile.rhs);
             let whole = (tile.lhs.len() / 4).min(rhs.len());
-            // Not `from_fn`, whose closure is not inlined here.
-            let mut lhs: [&[[u8; 4]]; ROWS] = [&[]; ROWS];
-            for i in 0..ROWS {
-                lhs[i] = &tile.lhs.get(i).as_chunks().0[..whole];
-            }
+            let lhs: [&[[u8; 4]]; ROWS] = tile.lhs.groups(whole);
             let mut c: [[Vector; VECTORS]; ROWS] = [[zero(); VECTORS]; ROWS];
             for (g, b) in rhs[..whole].iter().enumerate() {
                 $(for b in b {

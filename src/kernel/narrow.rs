@@ -59,11 +59,7 @@ macro_rules! narrow_tile {
         ) {
             let rhs: Groups = $crate::pack::groups(tile.rhs);
             let whole = (tile.lhs.len() / 4).min(rhs.len());
-            // Not `from_fn`, whose closure is not inlined here.
-            let mut lhs: [&[[u8; 4]]; ROWS] = [&[]; ROWS];
-            for i in 0..ROWS {
-                lhs[i] = &tile.lhs.get(i).as_chunks().0[..whole];
-            }
+            let lhs: [&[[u8; 4]]; ROWS] = tile.lhs.groups(whole);
             let mut sums: [[Vector; VECTORS]; ROWS] = [[zero(); VECTORS]; ROWS];
             let mut fresh = tile.fresh;
             let (stretches, len) = match tile.spans {

@@ -42,6 +42,18 @@ impl<'a> Lines<'a> {
         unsafe { std::slice::from_raw_parts(self.start.add(line * self.pitch), self.len) }
     }
 
+    /// The first so many groups of each of the first lines.
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    #[inline(always)]
+    pub(crate) fn groups<const ROWS: usize, const G: usize>(&self, count: usize) -> [&'a [[u8; G]]; ROWS] {
+        // Not `from_fn`, whose closure kernels would call.
+        let mut lines: [&[[u8; G]]; ROWS] = [&[]; ROWS];
+        for i in 0..ROWS {
+            lines[i] = &self.get(i).as_chunks().0[..count];
+        }
+        lines
+    }
+
     pub(crate) fn iter(self) -> impl Iterator<Item = &'a [u8]> {
         (0..self.count).map(move |line| self.get(line))
     }
