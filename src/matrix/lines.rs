@@ -48,8 +48,8 @@ impl<'a> Lines<'a> {
     pub(crate) fn groups<const ROWS: usize, const G: usize>(&self, count: usize) -> [&'a [[u8; G]]; ROWS] {
         // Not `from_fn`, whose closure kernels would call.
         let mut lines: [&[[u8; G]]; ROWS] = [&[]; ROWS];
-        for i in 0..ROWS {
-            lines[i] = &self.get(i).as_chunks().0[..count];
+        for (i, line) in lines.iter_mut().enumerate() {
+            *line = &self.get(i).as_chunks().0[..count];
         }
         lines
     }
