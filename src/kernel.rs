@@ -378,12 +378,7 @@ macro_rules! vector_tile {
         ) {
             let rhs = $crate::pack::groups::<{ $width / $lanes }, { $lanes * $group }>(tile.rhs);
             let whole = (tile.lhs.len() / 4).min(rhs.len());
-            // Not `from_fn`, whose closure is not inlined here.
-            let mut lhs: [&[[u8; 4]]; ROWS] = [&[]; ROWS];
-            for i in 0..ROWS {
-                lhs[i] = &tile.lhs.get(i).as_chunks().0[..whole];
-            }
-            let acc = &mut acc.as_chunks_mut::<$width>().0[..ROWS];
+            let lhs: [&[[u8; 4]]; ROWS] = tile.lhs.groups(whole);
             let mut c: [[Vector; VECTORS]; ROWS] = [[zero(); VECTORS]; ROWS];
             for (g, b) in rhs[..whole].iter().enumerate() {
                 $(for b in b {
@@ -407,27 +402,37 @@ macro_rules! vector_tile {
                     }
                 }
             }
-            let Some(sums) = &tile.sums else {
-                for (acc, c) in acc.iter_mut().zip(c) {
-                    for (acc, c) in acc.as_chunks_mut::<$lanes>().0.iter_mut().zip(c) {
-                        store(acc, c, tile.fresh);
-                    }
+            deliver!(tile, c, tile.fresh, acc, [[$lanes; VECTORS] of $width; ROWS]);
+        }
+    };
+}
+
+/// Brings the sums that a tile has in registers to their place, if they are the result; else adds them to what the
+/// accumulators hold, unless they are `fresh`. Not a function: the sums would go there through memory.
+#[cfg(target_arch = "x86_64")]
+macro_rules! deliver {
+    ($tile:ident, $c:ident, $fresh:expr, $acc:ident, [[$lanes:literal; $vectors:ident] of $width:literal; $rows:ident]) => {
+        let acc = &mut $acc.as_chunks_mut::<$width>().0[..$rows];
+        let Some(sums) = &$tile.sums else {
+            for (acc, c) in acc.iter_mut().zip($c) {
+                for (acc, c) in acc.as_chunks_mut::<$lanes>().0.iter_mut().zip(c) {
+                    store(acc, c, $fresh);
                 }
-                return;
-            };
-            let (of_rows, of_cols) = (sums.of_rows::<ROWS>(), sums.of_cols::<$width>());
-            let of_cols = of_cols.as_chunks::<$lanes>().0;
-            // SAFETY: the promise of a `TileFn`.
-            let rows = unsafe { sums.rows(ROWS) };
-            for (((to, acc), c), of_row) in rows.zip(acc).zip(c).zip(of_rows) {
-                let of_row = spread(of_row.to_ne_bytes());
-                for v in 0..VECTORS {
-                    let mut sum = plus(c[v], plus(resume(&of_cols[v]), of_row));
-                    if !tile.fresh {
-                        sum = plus(sum, resume(&acc.as_chunks::<$lanes>().0[v]));
-                    }
-                    put(&mut to[v * $lanes..], sum);
+            }
+            return;
+        };
+        let (of_rows, of_cols) = (sums.of_rows::<$rows>(), sums.of_cols::<$width>());
+        let of_cols = of_cols.as_chunks::<$lanes>().0;
+        // SAFETY: the promise of a `TileFn`.
+        let rows = unsafe { sums.rows($rows) };
+        for (((to, acc), c), of_row) in rows.zip(acc).zip($c).zip(of_rows) {
+            let of_row = spread(of_row.to_ne_bytes());
+            for v in 0..$vectors {
+                let mut sum = plus(c[v], plus(resume(&of_cols[v]), of_row));
+                if !$fresh {
+                    sum = plus(sum, resume(&acc.as_chunks::<$lanes>().0[v]));
                 }
+                put(&mut to[v * $lanes..], sum);
             }
         }
     };

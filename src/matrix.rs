@@ -1,5 +1,8 @@
 //! Views of the caller's matrices: the only place where a caller's pointer becomes a slice.
 
+mod lines;
+
+pub(crate) use lines::{Chunks, Lines};
 use std::marker::PhantomData;
 use std::ops::Range;
 
@@ -215,89 +218,6 @@ impl<'a> Operand<'a> {
             Order::LineContiguous => (self.depth, self.lines),
         };
         Runs { start: self.data.addr(), count, len, stride: self.stride }
-    }
-}
-
-/// Lines as kernels read them: as many bytes of each, `pitch` bytes from the start of one to that of the next.
-#[derive(Clone, Copy)]
-pub(crate) struct Lines<'a> {
-    start: *const u8,
-    pitch: usize,
-    count: usize,
-    len: usize,
-    lifetime: PhantomData<&'a [u8]>,
-}
-
-impl<'a> Lines<'a> {
-    /// The same stretch of every `pitch` bytes, `count` times.
-    #[inline]
-    pub(crate) fn packed(bytes: &'a [u8], count: usize, pitch: usize, stretch: Range<usize>) -> Self {
-        let (start, len) = (stretch.start, stretch.len());
-        assert!(count == 0 || stretch.start <= stretch.end && (count - 1) * pitch + stretch.end <= bytes.len());
-        Self { start: bytes.as_ptr().wrapping_add(start), pitch, count, len, lifetime: PhantomData }
-    }
-
-    /// How many there are.
-    #[inline(always)]
-    pub(crate) fn count(&self) -> usize {
-        self.count
-    }
-
-    /// How many bytes of each.
-    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-    #[inline(always)]
-    pub(crate) fn len(&self) -> usize {
-        self.len
-    }
-
-    #[inline(always)]
-    pub(crate) fn get(&self, line: usize) -> &'a [u8] {
-        assert!(line < self.count);
-        // SAFETY: whoever made this had bytes, or an operand, in which so many lines are readable.
-        unsafe { std::slice::from_raw_parts(self.start.add(line * self.pitch), self.len) }
-    }
-
-    pub(crate) fn iter(self) -> impl Iterator<Item = &'a [u8]> {
-        (0..self.count).map(move |line| self.get(line))
-    }
-
-    /// Some of them.
-    #[inline(always)]
-    pub(crate) fn part(&self, lines: Range<usize>) -> Self {
-        assert!(lines.start <= lines.end && lines.end <= self.count);
-        // Of no lines it does not matter where they begin.
-        Self { start: self.start.wrapping_add(lines.start.wrapping_mul(self.pitch)), count: lines.len(), ..*self }
-    }
-}
-
-/// So many bytes of each of some contiguous runs.
-#[derive(Clone, Copy)]
-pub(crate) struct Chunks<'a, const N: usize> {
-    start: *const u8,
-    stride: usize,
-    count: usize,
-    lifetime: PhantomData<&'a [u8]>,
-}
-
-impl<'a, const N: usize> Chunks<'a, N> {
-    /// The same bytes again and again.
-    #[inline(always)]
-    pub(crate) fn repeated(bytes: &'a [u8; N], count: usize) -> Self {
-        Self { start: bytes.as_ptr(), stride: 0, count, lifetime: PhantomData }
-    }
-
-    /// The first of each, the second of each, and so on, as long as all have one.
-    #[inline(always)]
-    pub(crate) fn side_by_side<const R: usize>(all: &[Self; R]) -> impl Iterator<Item = [&'a [u8; N]; R]> {
-        let count = all.iter().map(|chunks| chunks.count).min().unwrap_or(0);
-        (0..count).map(move |i| {
-            let mut side_by_side = [&[0; N]; R];
-            for (bytes, chunks) in side_by_side.iter_mut().zip(all) {
-                // SAFETY: whoever made the view promised that this run, one of those counted, is readable.
-                *bytes = unsafe { &*chunks.start.add(i * chunks.stride).cast() };
-            }
-            side_by_side
-        })
     }
 }
 

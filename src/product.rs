@@ -1,6 +1,6 @@
 //! A large product: operands are prepared, blocks of them multiplied tile by tile, and every tile finished.
 
-use crate::blocks::{Blocks, Caches, Cut, Shape};
+use crate::blocks::{Blocks, Caches, Cut, Given, Shape};
 use crate::buffer::Carver;
 use crate::context::Context;
 use crate::desks::Desks;
@@ -47,7 +47,9 @@ const PIECES: usize = 4;
 impl<'a> Product<'a> {
     pub(crate) fn new(context: &'a Context, lhs: &Factor<'a>, rhs: &Factor<'a>, shape: Shape, threads: usize) -> Self {
         let Sides { kernel, sources: sides, rescale, span } = Sides::new(context.kernel, lhs, rhs);
-        let mut blocks = Blocks::new(kernel, shape, sides[RHS].order(), threads, Caches::get());
+        let ready = sides.each_ref().map(Source::ready);
+        let given = Given { lhs_is_ready: ready[LHS].is_some(), rhs_order: sides[RHS].order() };
+        let mut blocks = Blocks::new(kernel, shape, given, threads, Caches::get());
         if sides[RHS].is_widened() && shape.rows <= kernel.rows {
             blocks.depth = blocks.depth.with_pieces(shape.depth.div_ceil(WIDENED));
         }
@@ -55,7 +57,6 @@ impl<'a> Product<'a> {
         if let Some(segment) = lhs.segment().or(rhs.segment()) {
             blocks.depth = Cut::new(shape.depth.div_ceil(segment), shape.depth, segment);
         }
-        let ready = sides.each_ref().map(Source::ready);
         let mut product = Self {
             context,
             kernel,

@@ -6,7 +6,7 @@ use super::gemm::{Call, GemmOptions, agree};
 use super::matrix::{
     Frame, Major, QGEMM_TYPE_S8, QGEMM_TYPE_U8, QGEMM_UNIFORM, RawOperand, RawResult, check_pointer, major, size,
 };
-use super::packed::{PackOptions, PackedHandle, QGEMM_RHS, Request, handle};
+use super::packed::{PackOptions, PackedHandle, QGEMM_RHS, Request};
 use super::pipeline::Stages;
 use super::stage::RawStage;
 use super::verbose::{self, Words};
@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::kernel::Kernel;
 use crate::matrix::{Encoding, bytes_of};
 use crate::output::Finish;
-use crate::packed::{Packed, Packing, Purpose, ResultOrder, Side};
+use crate::packed::{Packing, Purpose, ResultOrder, Side};
 
 /// How much memory packed weights take at most: for callers who bring their own, and to know before.
 ///
@@ -78,12 +78,10 @@ pub unsafe extern "C" fn qgemm_conv_pack(
         check_pointer("packed", packed)?;
         // SAFETY: this function's own promise.
         let request = unsafe { request(desc, weights, options)? };
-        let kernel = Kernel::chosen()?;
         // SAFETY: as above.
-        let memory = unsafe { request.memory(request.size(kernel)?)? };
-        let made = Packed::new(kernel, &request.operand, &request.packing, memory)?;
+        let made = unsafe { request.pack()? };
         // SAFETY: neither null nor misaligned.
-        unsafe { packed.write(handle(made)) };
+        unsafe { packed.write(made) };
         Ok(())
     })
 }

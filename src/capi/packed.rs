@@ -146,12 +146,10 @@ pub unsafe extern "C" fn qgemm_pack(
         check_pointer("packed", packed)?;
         // SAFETY: this function's own promise.
         let request = unsafe { Request::read(operand, options)? };
-        let kernel = Kernel::chosen()?;
         // SAFETY: as above.
-        let memory = unsafe { request.memory(request.size(kernel)?)? };
-        let made = Packed::new(kernel, &request.operand, &request.packing, memory)?;
+        let made = unsafe { request.pack()? };
         // SAFETY: neither null nor misaligned.
-        unsafe { packed.write(handle(made)) };
+        unsafe { packed.write(made) };
         Ok(())
     })
 }
@@ -346,6 +344,17 @@ impl Request<'_> {
 
     pub(super) fn size(&self, kernel: &'static Kernel) -> Result<usize, Error> {
         Packed::size(kernel, (self.operand.lines, self.operand.depth), &self.packing)
+    }
+
+    /// Packs it for the kernel at work, into the caller's memory if there is any.
+    ///
+    /// # Safety
+    /// As for [`Request::memory`].
+    pub(super) unsafe fn pack(&self) -> Result<*mut PackedHandle, Failure> {
+        let kernel = Kernel::chosen()?;
+        // SAFETY: this function's own promise.
+        let memory = unsafe { self.memory(self.size(kernel)?)? };
+        Ok(handle(Packed::new(kernel, &self.operand, &self.packing, memory)?))
     }
 
     /// The caller's memory, if there is any, for an operand of this size.

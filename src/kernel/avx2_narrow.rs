@@ -1,10 +1,13 @@
 //! AVX2, for small numbers: sums of 16 bits take half as long.
 
 use super::shuffle_quads;
-use super::vector256::{Vector, spread, store, zero};
+use super::vector256::{Vector, plus, put, resume, spread, store, zero};
 use std::arch::x86_64::*;
 
-kernel! { name: "avx2-narrow", features: ["avx2"], groups: Quads, rows: 6, width: 16, tile: tile, shuffle: shuffle_quads }
+kernel! {
+    name: "avx2-narrow", features: ["avx2"],
+    groups: Quads, rows: 6, width: 16, tile: tile, writes: sums, shuffle: shuffle_quads,
+}
 
 // 6 × 16 accumulators of two 16-bit sums: 12 registers, 2 for the panel, 1 for a line, 1 for the products.
 narrow_tile! {

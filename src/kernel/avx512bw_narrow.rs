@@ -1,12 +1,12 @@
 //! AVX-512BW without VNNI, for small numbers: as AVX2, on 512 bits.
 
 use super::shuffle_quads;
-use super::vector512::{Vector, load, spread, store, zero};
+use super::vector512::{Vector, load, plus, put, resume, spread, store, zero};
 use std::arch::x86_64::*;
 
 kernel! {
     name: "avx512bw-narrow", features: ["avx512f", "avx512bw", "avx512vl"],
-    groups: Quads, rows: 12, width: 32, tile: tile, shuffle: shuffle_quads,
+    groups: Quads, rows: 12, width: 32, tile: tile, writes: sums, shuffle: shuffle_quads,
 }
 
 // 12 × 32 accumulators of two 16-bit sums: 24 registers, 2 for the panel, 1 for a line, 1 for the products.

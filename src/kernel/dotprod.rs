@@ -20,11 +20,7 @@ const DEPTHS: usize = 16;
 fn multiply<const ROWS: usize, const VECTORS: usize, const SIGNED: bool>(tile: &super::Tile, acc: &mut [i32]) {
     let (rhs, last) = groups::<4, 16>(tile.rhs).as_chunks::<4>();
     let whole = (tile.lhs.len() / DEPTHS).min(rhs.len());
-    // Not `from_fn`, whose closure is not inlined here.
-    let mut lhs: [&[[u8; DEPTHS]]; ROWS] = [&[]; ROWS];
-    for i in 0..ROWS {
-        lhs[i] = &tile.lhs.get(i).as_chunks().0[..whole];
-    }
+    let lhs: [&[[u8; DEPTHS]]; ROWS] = tile.lhs.groups(whole);
     let mut c: [[Vector; VECTORS]; ROWS] = [[zero(); VECTORS]; ROWS];
     for (g, rhs) in rhs[..whole].iter().enumerate() {
         let mut a = [load(&[0; DEPTHS]); ROWS];

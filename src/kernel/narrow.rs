@@ -39,7 +39,8 @@ fn padded_with_zeros(line: &[u8]) -> [u8; 4 * STRETCH] {
 }
 
 /// Defines `tile` in terms of a module's own `Vector`, `zero`, `load` (a group of as many lines as a vector has lanes),
-/// `spread` (a group of one line), `products` and `add` (in 16 bits), `widen` (to 32 bits) and `store`.
+/// `spread` (a group of one line), `products` and `add` (in 16 bits), `widen` (to 32 bits), `store`,
+/// `resume`, `plus` and `put`.
 macro_rules! narrow_tile {
     (features: [$($feature:tt),*], lanes: $lanes:literal,
      rows: $rows:tt, vectors: $vectors:tt of $width:literal $(,)?) => {
@@ -58,11 +59,7 @@ macro_rules! narrow_tile {
         ) {
             let rhs: Groups = $crate::pack::groups(tile.rhs);
             let whole = (tile.lhs.len() / 4).min(rhs.len());
-            // Not `from_fn`, whose closure is not inlined here.
-            let mut lhs: [&[[u8; 4]]; ROWS] = [&[]; ROWS];
-            for i in 0..ROWS {
-                lhs[i] = &tile.lhs.get(i).as_chunks().0[..whole];
-            }
+            let lhs: [&[[u8; 4]]; ROWS] = tile.lhs.groups(whole);
             let mut sums: [[Vector; VECTORS]; ROWS] = [[zero(); VECTORS]; ROWS];
             let mut fresh = tile.fresh;
             let (stretches, len) = match tile.spans {
@@ -85,7 +82,7 @@ macro_rules! narrow_tile {
                     fresh = false;
                 }
             }
-            add_sums(&sums, fresh, acc);
+            deliver!(tile, sums, fresh, acc, [[$lanes; VECTORS] of $width; ROWS]);
         }
 
         /// Adds groups of which each is a window: their sums of 16 bits go to those of 32 at once, which so have the registers.

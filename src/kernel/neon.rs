@@ -22,11 +22,7 @@ tile_of_each_shape! { features: ["neon"], lanes: 16, rows: [1 2 3 4], vectors: [
 fn multiply<const ROWS: usize, const PANELS: usize, const SIGNED: bool>(tile: &super::Tile, acc: &mut [i32]) {
     let rhs = groups::<4, 32>(tile.rhs);
     let whole = (tile.lhs.len() / 8).min(rhs.len());
-    // Not `from_fn`, whose closure is not inlined here.
-    let mut lhs: [&[[u8; 8]]; ROWS] = [&[]; ROWS];
-    for i in 0..ROWS {
-        lhs[i] = &tile.lhs.get(i).as_chunks().0[..whole];
-    }
+    let lhs: [&[[u8; 8]]; ROWS] = tile.lhs.groups(whole);
     let acc = acc.as_chunks_mut::<16>().0;
     for quarter in 0..tile.cols.div_ceil(4).min(4) {
         let mut c = [[zero(); 4]; ROWS];

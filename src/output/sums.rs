@@ -37,6 +37,7 @@ impl Sums<'_> {
     }
 
     /// What is added to the rows of a tile of `N`.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(crate) fn of_rows<const N: usize>(&self) -> [i32; N] {
         assert!(self.row_sums.is_empty() || self.row_sums.len() >= N);

@@ -158,6 +158,8 @@ impl Drop for Posted<'_> {
 pub(crate) struct Pool {
     board: Arc<Board>,
     helpers: Vec<thread::JoinHandle<()>>,
+    /// How many threads it was to have
+    wanted: usize,
     /// Whose threads the helpers are
     rayon: Option<ThreadPool>,
     /// In which the helpers are
@@ -190,11 +192,17 @@ impl Pool {
         Self {
             board,
             helpers,
+            wanted: threads,
             rayon,
             process,
             asked: AtomicUsize::new(0),
             since: since.checked_sub(LINGER).unwrap_or(since),
         }
+    }
+
+    /// Whether it was made to have so many threads, even if the system refused some.
+    pub(super) fn is_for(&self, threads: usize) -> bool {
+        self.wanted == threads
     }
 
     /// How many threads work on a job, the caller included

@@ -29,12 +29,43 @@ impl Replaceable {
     }
 
     pub(super) fn pool(&self) -> Arc<Pool> {
-        if let Some(pool) = self.pool.load_full() {
-            return pool;
+        loop {
+            let threads = self.threads.load(Relaxed);
+            let found = self.pool.load_full();
+            match &found {
+                Some(pool) if pool.is_for(threads) => return Arc::clone(pool),
+                // None, or one that a job made of a number that was no longer set when it came here. If another job is
+                // faster, its pool serves as well.
+                _ => self.pool.compare_and_swap(&found, Some(Arc::new(Pool::new(threads)))),
+            };
         }
-        let pool = Arc::new(Pool::new(self.threads.load(Relaxed)));
-        // If another job was faster, its pool serves as well.
-        let before = self.pool.compare_and_swap(&None::<Arc<Pool>>, Some(Arc::clone(&pool)));
-        (*before).clone().unwrap_or(pool)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pool_lasts_until_another_number_is_set() {
+        let shared = Replaceable::new(2);
+        let pool = shared.pool();
+        assert_eq!(pool.threads(), 2);
+        shared.set(2);
+        assert!(Arc::ptr_eq(&pool, &shared.pool()));
+        shared.set(3);
+        assert_eq!(shared.pool().threads(), 3);
+        assert_eq!(pool.threads(), 2);
+    }
+
+    #[test]
+    fn a_pool_that_came_too_late_is_replaced() {
+        let shared = Replaceable::new(2);
+        let late = shared.pool();
+        shared.set(3);
+        shared.pool.store(Some(Arc::clone(&late)));
+        let pool = shared.pool();
+        assert_eq!(pool.threads(), 3);
+        assert!(Arc::ptr_eq(&pool, &shared.pool()));
     }
 }
