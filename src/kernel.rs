@@ -348,9 +348,9 @@ fn last_group(rest: &[u8]) -> [u8; 4] {
 }
 
 /// Defines `tile` in terms of a module's own `Vector`, `zero`, `load` (a group of as many lines as a vector has lanes),
-/// `spread` (a group of one line), `dot`, `turn` if there is one (signed bytes to unsigned ones) and `store`, `resume`, `plus` and `put`. The inner loop loads the vectors of a
-/// panel's group once and multiplies them by each line's. What lies so many bytes `ahead` is fetched, which may be of the next
-/// panel: a panel that comes from beyond the L2 is late otherwise.
+/// `spread` (a group of one line), `turn` (signed bytes to unsigned ones; not all have it), `dot` and `store`, `resume`, `plus`
+/// and `put`. The inner loop loads the vectors of a panel's group once and multiplies them by each line's. What lies so many bytes
+/// `ahead` is fetched, which may be of the next panel: a panel that comes from beyond the L2 is late otherwise.
 #[cfg(target_arch = "x86_64")]
 macro_rules! vector_tile {
     (features: [$($feature:tt),*], lanes: $lanes:literal, group: $group:literal,
