@@ -465,6 +465,7 @@ mod shared;
 mod shuffle_pairs;
 #[cfg(target_arch = "x86_64")]
 mod shuffle_quads;
+pub(crate) mod stream;
 mod taps;
 #[cfg(target_arch = "aarch64")]
 mod vector128;

@@ -52,8 +52,9 @@ pub(crate) fn build(from: &Code, to: &Code, mut of: impl FnMut(f64) -> f64) -> T
 ///
 /// # Panics
 /// If there are more of one than of the other.
-pub(crate) fn apply(context: &Context, table: &Table, from: Elements<u8>, to: &ElementsMut<u8>) {
+pub(crate) fn apply(context: &Context, table: &Table, from: Elements<u8>, to: ElementsMut<u8>) {
     assert_eq!(from.len(), to.len(), "as many bytes come out as go in");
+    let to = &to.past_caches(&from.runs());
     context.in_pieces(from.len(), 2, |range| context.kernel.vectors.run_look_up(table, Piece { from, to, range }));
 }
 
@@ -73,7 +74,7 @@ impl LookUpLoop for Piece<'_> {
             let mut bytes: [u8; TOGETHER] = from.chunk(i);
             look_up(&mut bytes);
             // SAFETY: the pieces of different threads are apart.
-            unsafe { to.set(i, bytes) };
+            unsafe { to.put(i, bytes) };
             i += TOGETHER;
         }
         let rest = &mut [0; TOGETHER][..range.end - i];
@@ -103,9 +104,15 @@ mod tests {
                 let data = got.as_mut_ptr();
                 // SAFETY: the vector has `len` elements.
                 let (from, to) = unsafe { (Elements::from_raw(data, len), ElementsMut::from_raw(data, len)) };
-                apply(&Context::new(kernel, threads), &table, from, &to);
+                apply(&Context::new(kernel, threads), &table, from, to);
                 let is_right = got.iter().zip(&bytes).all(|(&got, &byte)| got == table[usize::from(byte)]);
                 assert!(is_right, "{} {threads} {len}", kernel.name);
+                let mut far = vec![7; len];
+                // SAFETY: both have `len` elements.
+                let (from, to) =
+                    unsafe { (Elements::from_raw(bytes.as_ptr(), len), ElementsMut::from_raw(far.as_mut_ptr(), len)) };
+                apply(&Context::new(kernel, threads), &table, from, to.far());
+                assert_eq!(far, got, "{} {threads} {len}, far", kernel.name);
             }
         }
     }

@@ -9,6 +9,8 @@ use std::ops::RangeInclusive;
 pub(crate) struct Caches {
     pub l1: usize,
     pub l2: usize,
+    /// Cores may share it.
+    pub l3: usize,
 }
 
 impl Caches {
@@ -17,17 +19,22 @@ impl Caches {
         static CACHES: Lazy<Caches> = Lazy::new(|| Caches {
             l1: size(libc::_SC_LEVEL1_DCACHE_SIZE, "1", 32 << 10, 16 << 10..=256 << 10),
             l2: size(libc::_SC_LEVEL2_CACHE_SIZE, "2", 512 << 10, 128 << 10..=4 << 20),
+            // Not what the C library says: that may be the sum of several, of which a core fills but one.
+            l3: of_level(FIRST_CORE, "3").unwrap_or(32 << 20).clamp(4 << 20, 256 << 20),
         });
         &CACHES
     }
 }
+
+/// Where the kernel tells of the caches of a core.
+const FIRST_CORE: &str = "/sys/devices/system/cpu/cpu0/cache";
 
 /// What the system says, within reason; `default` if it does not know.
 fn size(name: libc::c_int, level: &str, default: usize, reason: RangeInclusive<usize>) -> usize {
     // SAFETY: sysconf takes any name and only returns a number.
     let answer = usize::try_from(unsafe { libc::sysconf(name) }).ok().filter(|&bytes| bytes > 0);
     // On Arm the C library does not know, but the kernel may.
-    let found = answer.or_else(|| of_level("/sys/devices/system/cpu/cpu0/cache", level));
+    let found = answer.or_else(|| of_level(FIRST_CORE, level));
     found.map_or(default, |bytes| bytes.clamp(*reason.start(), *reason.end()))
 }
 

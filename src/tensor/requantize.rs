@@ -89,7 +89,7 @@ fn by_table_or_one_by_one<F: Formula>(context: &Context, task: Task<F, Integers,
         && let (Some((from, encoding)), Some(to)) = (task.from.bytes(), task.to.bytes())
     {
         let entries = Entries { formula: task.formula, parameters: [a, b, c, d], encoding };
-        return table::apply(context, &context.kernel.vectors.run(entries), from, &to);
+        return table::apply(context, &context.kernel.vectors.run(entries), from, to);
     }
     task.run(context);
 }
