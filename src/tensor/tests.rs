@@ -145,6 +145,28 @@ fn every_kernel_agrees_on_requantized_numbers() {
 }
 
 #[test]
+fn numbers_and_factors_may_be_as_great_as_can_be() {
+    let ends = [i32::MIN, i32::MIN + 1, -(1 << 30), -3, -1, 0, 1, 2, 1 << 30, (1 << 30) + 1, i32::MAX - 1, i32::MAX];
+    let from: Vec<i32> = (0..130).map(|i| ends[i % ends.len()].wrapping_add((i / 60) as i32)).collect();
+    let channels = Channels { outer: 1, channels: 1, inner: from.len() };
+    let range = ElementRange { least: -32768, greatest: 32767 };
+    let roundings = [Rounding::Twice, Rounding::TwiceUp, Rounding::Once];
+    for (kernel, rounding) in Kernel::available().flat_map(|kernel| roundings.map(|rounding| (kernel, rounding))) {
+        for (multiplier, exponent) in ends.into_iter().flat_map(|x| [-31, -30, -15, -1, 0, 1, 30].map(|e| (x, e))) {
+            let arithmetic = Arithmetic::FixedPoint { rounding, multipliers: &[multiplier], exponents: &[exponent] };
+            let mut got = vec![0i16; from.len()];
+            let to = IntegersMut::I16(elements_mut(&mut got));
+            let context = Context::new(kernel, 1);
+            requantize(&context, arithmetic, (None, Some(&[7])), range, channels, Integers::I32(elements(&from)), to);
+            for (&got, &x) in got.iter().zip(&from) {
+                let want = (i64::from(rounding.scaled(x, multiplier, exponent)) + 7).clamp(-32768, 32767);
+                assert_eq!(i64::from(got), want, "{} {rounding:?} {x} * {multiplier} * 2^{exponent}", kernel.name);
+            }
+        }
+    }
+}
+
+#[test]
 fn every_kernel_agrees_on_dequantized_numbers() {
     each_way(|context, channels, case| {
         let (scales, zero_points) = (scales_of(channels), zero_points_of(channels));
