@@ -60,9 +60,12 @@ impl Vectors {
     #[inline]
     pub(crate) fn run_weighted<L: WeightedLoop>(self, elements: L) {
         match self.0 {
-            // SAFETY: as above; those with wider vectors have these, too.
+            // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 | Kind::Avx512 => unsafe { weighted::run_avx2(elements) },
+            Kind::Avx2 => unsafe { weighted::run_avx2(elements) },
+            // SAFETY: as above.
+            #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+            Kind::Avx512 => unsafe { weighted::run_avx512(elements) },
             _ => weighted::run(elements),
         }
     }
