@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_depth_beyond_the_caches_is_sliced() {
-        let caches = Caches { l1: 32 << 10, l2: 512 << 10, l3: 32 << 20 };
+        let caches = Caches { l1: 32 << 10, l2: 512 << 10 };
         for kernel in Kernel::all() {
             let blocks =
                 |depth| Blocks::new(kernel, Shape { rows: 100, cols: 100, depth }, Order::DepthContiguous, 1, &caches);
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn the_larger_side_is_cut() {
-        let caches = Caches { l1: 32 << 10, l2: 512 << 10, l3: 32 << 20 };
+        let caches = Caches { l1: 32 << 10, l2: 512 << 10 };
         let kernel = Kernel::all().next().unwrap();
         let pieces = |rows, cols, threads| {
             let blocks =

@@ -139,7 +139,7 @@ impl<T: Copy> ElementsMut<'_, T> {
     /// than memory is waited for: not for additions, nor where parameters vary.
     pub(crate) fn past_caches(self, from: &Runs) -> Self {
         let bytes = self.len * size_of::<T>();
-        let is_much = bytes >= stream::LEAST && bytes >= Caches::get().l3 / 2;
+        let is_much = bytes >= stream::LEAST && bytes >= Caches::l3() / 2;
         if is_much && !self.runs().overlap(from) { self.far() } else { self }
     }
 
@@ -348,7 +348,7 @@ mod tests {
     #[test]
     fn results_that_are_too_many_for_the_caches_and_lie_apart_are_far() {
         // Nobody touches them.
-        let len = Caches::get().l3;
+        let len = Caches::l3();
         let (mut some, other) = (Vec::<u8>::with_capacity(len), Vec::<u8>::with_capacity(1));
         let data = some.as_mut_ptr();
         // SAFETY: there is room for as many.

@@ -9,8 +9,6 @@ use std::ops::RangeInclusive;
 pub(crate) struct Caches {
     pub l1: usize,
     pub l2: usize,
-    /// Cores may share it.
-    pub l3: usize,
 }
 
 impl Caches {
@@ -19,10 +17,15 @@ impl Caches {
         static CACHES: Lazy<Caches> = Lazy::new(|| Caches {
             l1: size(libc::_SC_LEVEL1_DCACHE_SIZE, "1", 32 << 10, 16 << 10..=256 << 10),
             l2: size(libc::_SC_LEVEL2_CACHE_SIZE, "2", 512 << 10, 128 << 10..=4 << 20),
-            // Not what the C library says: that may be the sum of several, of which a core fills but one.
-            l3: of_level(FIRST_CORE, "3").unwrap_or(32 << 20).clamp(4 << 20, 256 << 20),
         });
         &CACHES
+    }
+
+    /// Bytes of the third cache, which cores may share; asked once, but only by who has as many: it takes some files to read.
+    pub(crate) fn l3() -> usize {
+        // Not what the C library says: that may be the sum of several, of which a core fills but one.
+        static L3: Lazy<usize> = Lazy::new(|| of_level(FIRST_CORE, "3").unwrap_or(32 << 20).clamp(4 << 20, 256 << 20));
+        *L3
     }
 }
 
