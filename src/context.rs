@@ -2,7 +2,7 @@
 
 use crate::buffer::ALIGN;
 use crate::error::Error;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, stream};
 use crate::scratch::{Scratch, Shelf};
 use crate::threads::{Host, ParallelFor, Pool, Replaceable, Threads};
 use std::ffi::c_void;
@@ -67,6 +67,10 @@ impl Context {
     fn share(&self, elements: usize, bytes: usize, work: &(dyn Fn(Range<usize>) + Sync)) {
         let all = elements.saturating_mul(bytes);
         let is_shared = all >= WORTH_WAKING || all >= WORTH_SHARING && self.threads.are_worth_it();
+        let work = |range| {
+            work(range);
+            stream::settle(all);
+        };
         let pieces = if is_shared && self.threads() > 1 { self.threads() * PIECES } else { 1 };
         if pieces == 1 {
             return work(0..elements);

@@ -3,10 +3,12 @@
 //! What is written may lie in the very place of what is read, so neither is ever a slice: a loop copies a few elements to
 //! itself, makes others of them, and copies those out.
 
+use crate::blocks::Caches;
 use crate::context::Context;
-use crate::kernel::Loop;
+use crate::kernel::{Loop, stream};
 use crate::matrix::Runs;
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 /// Contiguous elements to read.
@@ -117,6 +119,8 @@ impl<'a, T: Copy> Strided<'a, T> {
 pub(crate) struct ElementsMut<'a, T> {
     data: *mut T,
     len: usize,
+    /// Whether they are written past the caches.
+    is_far: bool,
     lifetime: PhantomData<&'a mut [T]>,
 }
 
@@ -127,7 +131,21 @@ impl<T: Copy> ElementsMut<'_, T> {
     /// # Safety
     /// `len` elements can be written for `'a`, and read if anybody asks for them, and nobody else uses them.
     pub(crate) unsafe fn from_raw(data: *mut T, len: usize) -> Self {
-        Self { data, len, lifetime: PhantomData }
+        Self { data, len, is_far: false, lifetime: PhantomData }
+    }
+
+    /// The same, written past the caches if they are too many for these and lie elsewhere than what they are made of, which is
+    /// mostly as much: their beginning would have left the last cache before their end is there. It pays where little else
+    /// than memory is waited for: not for additions, nor where parameters vary.
+    pub(crate) fn past_caches(self, from: &Runs) -> Self {
+        let bytes = self.len * size_of::<T>();
+        let is_much = bytes >= stream::LEAST && bytes >= Caches::l3() / 2;
+        if is_much && !self.runs().overlap(from) { self.far() } else { self }
+    }
+
+    /// The same, written past the caches if the processor can.
+    pub(crate) fn far(self) -> Self {
+        Self { is_far: stream::is_possible(), ..self }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -165,24 +183,61 @@ impl<T: Copy> ElementsMut<'_, T> {
         unsafe { self.data.add(i).cast::<[T; N]>().write_unaligned(chunk) }
     }
 
-    /// Makes elements of words, from index `i` on.
+    /// As [`ElementsMut::set`], past the caches if these elements are to be written so.
+    ///
+    /// # Safety
+    /// No other thread uses them meanwhile.
+    #[inline(always)]
+    pub(crate) unsafe fn put<const N: usize>(&self, i: usize, chunk: [T; N]) {
+        assert!(i <= self.len && self.len - i >= N);
+        let to = self.data.wrapping_add(i);
+        if self.is_far && stream::suits(to, N) {
+            // SAFETY: they can be written; this function's own promise; and only where this is possible is anything far.
+            unsafe { stream::copy(to, chunk.as_ptr(), N) }
+        } else {
+            // SAFETY: this function's own promise.
+            unsafe { self.set(i, chunk) }
+        }
+    }
+
+    /// Makes elements of words, from index `i` on, and writes them past the caches if they are to be written so.
     ///
     /// # Safety
     /// No other thread uses them meanwhile.
     #[inline(always)]
     pub(crate) unsafe fn write<W: Copy>(&self, i: usize, words: &[W], of: impl Fn(W) -> T) {
         assert!(i <= self.len && self.len - i >= words.len());
-        for (step, word) in words.iter().enumerate() {
-            // SAFETY: within the elements, which can be written; and this function's own promise.
-            unsafe { self.data.add(i + step).write_unaligned(of(*word)) }
+        // SAFETY: within the elements.
+        let to = unsafe { self.data.add(i) };
+        if self.is_far && words.len() == CHUNK && stream::suits(to, CHUNK) {
+            let mut room = MaybeUninit::<[T; CHUNK]>::uninit();
+            // SAFETY: there is room for as many.
+            unsafe { fill(room.as_mut_ptr().cast(), words, of) }
+            // SAFETY: as for `put`; and all of them were just made.
+            unsafe { stream::copy(to, room.as_ptr().cast(), CHUNK) }
+        } else {
+            // SAFETY: they can be written; and this function's own promise.
+            unsafe { fill(to, words, of) }
         }
+    }
+}
+
+/// Makes elements of words.
+///
+/// # Safety
+/// As many can be written there.
+#[inline(always)]
+unsafe fn fill<T, W: Copy>(to: *mut T, words: &[W], of: impl Fn(W) -> T) {
+    for (step, word) in words.iter().enumerate() {
+        // SAFETY: among those that can be written.
+        unsafe { to.add(step).write_unaligned(of(*word)) }
     }
 }
 
 impl<'a> ElementsMut<'a, i8> {
     /// Their bytes.
     pub(crate) fn bytes(&self) -> ElementsMut<'a, u8> {
-        ElementsMut { data: self.data.cast(), len: self.len, lifetime: PhantomData }
+        ElementsMut { data: self.data.cast(), len: self.len, is_far: self.is_far, lifetime: PhantomData }
     }
 }
 
@@ -205,6 +260,7 @@ pub(crate) trait Map: Sync {
 pub(crate) fn map<M: Map>(context: &Context, map: &M, from: Elements<M::From>, to: ElementsMut<M::To>) {
     assert_eq!(from.len(), to.len(), "as many elements come out as go in");
     let bytes = size_of::<M::From>() + size_of::<M::To>();
+    let to = to.past_caches(&from.runs());
     context.in_pieces(from.len(), bytes, |range| context.kernel.vectors.run(Piece { map, from, to: &to, range }));
 }
 
@@ -243,7 +299,7 @@ impl<M: Map> Piece<'_, M> {
             *to = self.map.of(from);
         }
         // SAFETY: the pieces of different threads are apart.
-        unsafe { self.to.set(i, to) }
+        unsafe { self.to.put(i, to) }
     }
 }
 
@@ -279,8 +335,30 @@ mod tests {
                 map(&context, &Half, from, to);
                 assert_eq!(got.pop(), Some(7));
                 assert_eq!(got, want, "{} {threads} {len}", kernel.name);
+                let (mut far, skipped) = (vec![7; len + 34], threads - 1);
+                // SAFETY: there are as many elements from there on.
+                let to = unsafe { ElementsMut::from_raw(far.as_mut_ptr().add(skipped), len) };
+                map(&context, &Half, from, to.far());
+                assert_eq!(far[skipped..skipped + len], want, "{} {threads} {len}, far", kernel.name);
+                assert!(far[..skipped].iter().chain(&far[skipped + len..]).all(|&x| x == 7));
             }
         }
+    }
+
+    #[test]
+    fn results_that_are_too_many_for_the_caches_and_lie_apart_are_far() {
+        // Nobody touches them.
+        let len = Caches::l3();
+        let (mut some, other) = (Vec::<u8>::with_capacity(len), Vec::<u8>::with_capacity(1));
+        let data = some.as_mut_ptr();
+        // SAFETY: there is room for as many.
+        let to = |len| unsafe { ElementsMut::from_raw(data, len) };
+        let is_far = |to: ElementsMut<u8>, from: &Runs| to.past_caches(from).is_far;
+        let from = Runs::new(other.as_ptr().addr(), 1, 1, 0);
+        assert_eq!(is_far(to(len), &from), stream::is_possible());
+        assert!(!is_far(to(len / 4), &from));
+        let same = to(len).runs();
+        assert!(!is_far(to(len), &same));
     }
 
     struct Next;

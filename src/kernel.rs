@@ -17,6 +17,7 @@ pub(crate) use few_lines::{FewLines, Product as FewProduct};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use few_lines::{SLICE, even};
 pub(crate) use lanes::{Factor, multiply_high};
+pub(crate) use lookup::{LookUpLoop, TOGETHER};
 pub(crate) use requantize::{Columns, Last, Rows, Rule};
 pub(crate) use taps::{Group, Taps, TapsLoop, TapsWays};
 pub(crate) use vectors::{Loop, Vectors};
@@ -469,7 +470,6 @@ mod dotprod;
 #[cfg(target_arch = "aarch64")]
 mod i8mm;
 mod lanes;
-#[cfg(target_arch = "x86_64")]
 mod lookup;
 #[cfg(target_arch = "aarch64")]
 mod neon;
@@ -486,6 +486,7 @@ mod shared;
 mod shuffle_pairs;
 #[cfg(target_arch = "x86_64")]
 mod shuffle_quads;
+pub(crate) mod stream;
 mod taps;
 #[cfg(target_arch = "aarch64")]
 mod vector128;

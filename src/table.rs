@@ -2,9 +2,11 @@
 
 use crate::context::Context;
 use crate::elements::{Elements, ElementsMut};
+use crate::kernel::{LookUpLoop, TOGETHER};
 use crate::matrix::Encoding;
 use crate::quantize::Quantization;
 use crate::range::ElementRange;
+use std::ops::Range;
 
 mod function;
 
@@ -46,27 +48,41 @@ pub(crate) fn build(from: &Code, to: &Code, mut of: impl FnMut(f64) -> f64) -> T
     table
 }
 
-/// Bytes that are looked up together.
-const BLOCK: usize = 512;
-
 /// Looks up each byte, on as many threads as pays.
 ///
 /// # Panics
 /// If there are more of one than of the other.
-pub(crate) fn apply(context: &Context, table: &Table, from: Elements<u8>, to: &ElementsMut<u8>) {
+pub(crate) fn apply(context: &Context, table: &Table, from: Elements<u8>, to: ElementsMut<u8>) {
     assert_eq!(from.len(), to.len(), "as many bytes come out as go in");
-    context.in_pieces(from.len(), 2, |range| {
-        let mut bytes = [0; BLOCK];
+    let to = &to.past_caches(&from.runs());
+    context.in_pieces(from.len(), 2, |range| context.kernel.vectors.run_look_up(table, Piece { from, to, range }));
+}
+
+/// What one thread looks up.
+struct Piece<'a> {
+    from: Elements<'a, u8>,
+    to: &'a ElementsMut<'a, u8>,
+    range: Range<usize>,
+}
+
+impl LookUpLoop for Piece<'_> {
+    #[inline(always)]
+    fn run(self, look_up: impl Fn(&mut [u8])) {
+        let Self { from, to, range } = self;
         let mut i = range.start;
-        while i < range.end {
-            let bytes = &mut bytes[..BLOCK.min(range.end - i)];
-            from.read(i, bytes, |byte| byte);
-            context.kernel.vectors.look_up(table, bytes);
-            // SAFETY: the ranges of different threads are apart.
-            unsafe { to.write(i, bytes, |byte| byte) };
-            i += bytes.len();
+        while range.end - i >= TOGETHER {
+            let mut bytes: [u8; TOGETHER] = from.chunk(i);
+            look_up(&mut bytes);
+            // SAFETY: the pieces of different threads are apart.
+            unsafe { to.put(i, bytes) };
+            i += TOGETHER;
         }
-    });
+        let rest = &mut [0; TOGETHER][..range.end - i];
+        from.read(i, rest, |byte| byte);
+        look_up(rest);
+        // SAFETY: as above.
+        unsafe { to.write(i, rest, |byte| byte) };
+    }
 }
 
 #[cfg(test)]
@@ -83,14 +99,20 @@ mod tests {
         let table: Table = std::array::from_fn(|i| (i * 37 + 11) as u8);
         let bytes: Vec<u8> = (0..600_000usize).map(|i| (i.wrapping_mul(i) >> 7) as u8 ^ i as u8).collect();
         for kernel in Kernel::available() {
-            for (threads, len) in [(1, 0), (1, 256), (1, 1), (1, 31), (1, 33), (1, 511), (1, 1100), (3, 600_000)] {
+            for (threads, len) in [(1, 0), (1, 256), (1, 1), (1, 127), (1, 129), (1, 511), (1, 1100), (3, 600_000)] {
                 let mut got = bytes[..len].to_vec();
                 let data = got.as_mut_ptr();
                 // SAFETY: the vector has `len` elements.
                 let (from, to) = unsafe { (Elements::from_raw(data, len), ElementsMut::from_raw(data, len)) };
-                apply(&Context::new(kernel, threads), &table, from, &to);
+                apply(&Context::new(kernel, threads), &table, from, to);
                 let is_right = got.iter().zip(&bytes).all(|(&got, &byte)| got == table[usize::from(byte)]);
                 assert!(is_right, "{} {threads} {len}", kernel.name);
+                let mut far = vec![7; len];
+                // SAFETY: both have `len` elements.
+                let (from, to) =
+                    unsafe { (Elements::from_raw(bytes.as_ptr(), len), ElementsMut::from_raw(far.as_mut_ptr(), len)) };
+                apply(&Context::new(kernel, threads), &table, from, to.far());
+                assert_eq!(far, got, "{} {threads} {len}, far", kernel.name);
             }
         }
     }

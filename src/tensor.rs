@@ -160,12 +160,15 @@ pub(crate) struct Task<'a, F, R, W> {
 
 impl<F: Formula, R: Read, W: Write> Task<'_, F, R, W> {
     /// Does it, on as many threads as pays.
-    pub(crate) fn run(&self, context: &Context) {
+    pub(crate) fn run(mut self, context: &Context) {
         if self.channels.len() == 0 {
             return;
         }
+        if self.parameters.iter().all(|parameter| matches!(parameter, Each::All(_))) {
+            self.to = self.to.past_caches(&self.from.runs());
+        }
         let bytes = self.from.element() + self.to.element();
-        context.in_pieces(self.channels.len(), bytes, |range| context.kernel.vectors.run(Piece { task: self, range }));
+        context.in_pieces(self.channels.len(), bytes, |range| context.kernel.vectors.run(Piece { task: &self, range }));
     }
 }
 

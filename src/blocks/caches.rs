@@ -20,14 +20,24 @@ impl Caches {
         });
         &CACHES
     }
+
+    /// Bytes of the third cache, which cores may share; asked once, but only by who has as many: it takes some files to read.
+    pub(crate) fn l3() -> usize {
+        // Not what the C library says: that may be the sum of several, of which a core fills but one.
+        static L3: Lazy<usize> = Lazy::new(|| of_level(FIRST_CORE, "3").unwrap_or(32 << 20).clamp(4 << 20, 256 << 20));
+        *L3
+    }
 }
+
+/// Where the kernel tells of the caches of a core.
+const FIRST_CORE: &str = "/sys/devices/system/cpu/cpu0/cache";
 
 /// What the system says, within reason; `default` if it does not know.
 fn size(name: libc::c_int, level: &str, default: usize, reason: RangeInclusive<usize>) -> usize {
     // SAFETY: sysconf takes any name and only returns a number.
     let answer = usize::try_from(unsafe { libc::sysconf(name) }).ok().filter(|&bytes| bytes > 0);
     // On Arm the C library does not know, but the kernel may.
-    let found = answer.or_else(|| of_level("/sys/devices/system/cpu/cpu0/cache", level));
+    let found = answer.or_else(|| of_level(FIRST_CORE, level));
     found.map_or(default, |bytes| bytes.clamp(*reason.start(), *reason.end()))
 }
 

@@ -124,7 +124,7 @@ pub unsafe extern "C" fn qgemm_table_apply(
             }
             check_apart(&to.runs(), &[("table", Runs::new(table.addr(), 1, QGEMM_TABLE_SIZE, 0))])?;
             let table = table.cast::<Table>().read();
-            table::apply(&*CallContext::new(context)?, &table, from, &to);
+            table::apply(&*CallContext::new(context)?, &table, from, to);
         }
         Ok(())
     })

@@ -3,6 +3,7 @@
 //! A tile is written for its instruction set. A loop that maps elements one by one need not be: the compiler makes vectors
 //! of it, once it knows which.
 
+use super::lookup::{self, LookUpLoop};
 use super::requantize::{self, Columns, Last, Rows, Rule};
 use super::weighted::{self, WeightedLoop};
 
@@ -59,9 +60,12 @@ impl Vectors {
     #[inline]
     pub(crate) fn run_weighted<L: WeightedLoop>(self, elements: L) {
         match self.0 {
-            // SAFETY: as above; those with wider vectors have these, too.
+            // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 | Kind::Avx512 => unsafe { weighted::run_avx2(elements) },
+            Kind::Avx2 => unsafe { weighted::run_avx2(elements) },
+            // SAFETY: as above.
+            #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+            Kind::Avx512 => unsafe { weighted::run_avx512(elements) },
             _ => weighted::run(elements),
         }
     }
@@ -87,13 +91,28 @@ impl Vectors {
         }
     }
 
-    /// Makes of each byte its entry in a table.
-    pub(crate) fn look_up(self, table: &[u8; 256], bytes: &mut [u8]) {
+    /// Whether to look up so many bytes at once takes less time than one by one.
+    pub(crate) fn look_up_sooner(self, count: usize) -> bool {
+        /// Fewer take less than to prepare the table.
+        const WORTH_PARTS: usize = 512;
         match self.0 {
+            #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+            Kind::Avx512 if cpu_has!("avx512vbmi") => true,
+            Kind::Avx2 | Kind::Avx512 => count > WORTH_PARTS,
+            Kind::Common => false,
+        }
+    }
+
+    /// Runs a loop over bytes that are looked up in a table.
+    pub(crate) fn run_look_up<L: LookUpLoop>(self, table: &[u8; 256], bytes: L) {
+        match self.0 {
+            // SAFETY: the processor was just found to have what this kind does not imply.
+            #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+            Kind::Avx512 if cpu_has!("avx512vbmi") => unsafe { lookup::run_vbmi(table, bytes) },
             // SAFETY: as above; those with wider vectors have these, too.
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 | Kind::Avx512 => unsafe { super::lookup::look_up(table, bytes) },
-            _ => bytes.iter_mut().for_each(|byte| *byte = table[usize::from(*byte)]),
+            Kind::Avx2 | Kind::Avx512 => unsafe { lookup::run_avx2(table, bytes) },
+            _ => lookup::run(table, bytes),
         }
     }
 }

@@ -58,6 +58,64 @@ pub(super) fn run_avx2<L: WeightedLoop>(elements: L) {
     elements.run(|weighted, x, y, to| avx2::sums(weighted, x, y, to));
 }
 
+/// As [`run_avx2`], twice as many at once.
+#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+pub(super) fn run_avx512<L: WeightedLoop>(elements: L) {
+    elements.run(|weighted, x, y, to| avx512::sums(weighted, x, y, to));
+}
+
+#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+mod avx512 {
+    use super::{BLOCK, LOW, Weighted};
+    use std::arch::x86_64::*;
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+    pub(super) fn sums(weighted: &Weighted, x: &[u8; BLOCK], y: &[u8; BLOCK], to: &mut [u8; BLOCK]) {
+        let (x, y) = (load(x, weighted.flip), load(y, weighted.flip));
+        let left = numbers(weighted, _mm512_unpacklo_epi16(x, y));
+        let right = numbers(weighted, _mm512_unpackhi_epi16(x, y));
+        let words = _mm512_adds_epi16(_mm512_packs_epi32(left, right), _mm512_set1_epi16(weighted.zero_point));
+        let (least, greatest) = (_mm256_set1_epi8(weighted.least), _mm256_set1_epi8(weighted.greatest));
+        let bytes = _mm256_min_epi8(_mm256_max_epi8(_mm512_cvtsepi16_epi8(words), least), greatest);
+        let bytes = _mm256_xor_si256(bytes, _mm256_set1_epi8(weighted.result_flip as i8));
+        // SAFETY: the reference covers the 32 bytes written.
+        unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), bytes) }
+    }
+
+    /// Widened to 16 bits.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+    fn load(bytes: &[u8; BLOCK], flip: u8) -> __m512i {
+        // SAFETY: the reference covers the 32 bytes read.
+        let bytes = unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) };
+        _mm512_cvtepu8_epi16(_mm256_xor_si256(bytes, _mm256_set1_epi8(flip as i8)))
+    }
+
+    /// Of 16 pairs.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn numbers(weighted: &Weighted, pairs: __m512i) -> __m512i {
+        let low_offset = _mm512_set1_epi32(weighted.low_offsets[0]);
+        let of_negative = _mm512_set1_epi32(weighted.low_offsets[1]);
+        let upper = _mm512_madd_epi16(pairs, both(weighted.high));
+        let upper = _mm512_add_epi32(upper, _mm512_set1_epi32(weighted.offset));
+        let is_negative = _mm512_cmplt_epi32_mask(upper, _mm512_setzero_si512());
+        let low_offset = _mm512_mask_mov_epi32(low_offset, is_negative, of_negative);
+        let lower = _mm512_add_epi32(_mm512_madd_epi16(pairs, both(weighted.low)), low_offset);
+        let sum = _mm512_add_epi32(upper, _mm512_srai_epi32::<LOW>(lower));
+        _mm512_sra_epi32(sum, _mm_cvtsi32_si128(weighted.shift as i32))
+    }
+
+    /// So often.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn both([x, y]: [i16; 2]) -> __m512i {
+        _mm512_set1_epi32(i32::from(x) & 0xffff | i32::from(y) << 16)
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
     use super::{BLOCK, LOW, Weighted};

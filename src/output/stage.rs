@@ -201,7 +201,7 @@ impl Stage<'_> {
                 let zero_point = zero_point as f32;
                 scale.apply(tile, |x, scale| rounded(float(x) * scale + zero_point));
             }
-            Stage::Table(table) => table.apply(tile.acc),
+            Stage::Table(table) => table.apply(tile),
             Stage::Weighted(weighted) => weighted.apply(tile),
         }
     }

@@ -5,6 +5,9 @@ use crate::matrix::{Encoding, Runs};
 
 /// What words are read from.
 pub(crate) trait Read: Sync {
+    /// Where its bytes lie.
+    fn runs(&self) -> Runs;
+
     /// Bytes that an element takes.
     fn element(&self) -> usize;
 
@@ -14,6 +17,9 @@ pub(crate) trait Read: Sync {
 
 /// What words are written to.
 pub(crate) trait Write: Sync {
+    /// As [`ElementsMut::past_caches`].
+    fn past_caches(self, from: &Runs) -> Self;
+
     /// Bytes that an element takes.
     fn element(&self) -> usize;
 
@@ -55,6 +61,10 @@ impl<'a> Integers<'a> {
 }
 
 impl Read for Integers<'_> {
+    fn runs(&self) -> Runs {
+        Integers::runs(self)
+    }
+
     fn element(&self) -> usize {
         match self {
             Self::U8(_) | Self::I8(_) => 1,
@@ -75,6 +85,10 @@ impl Read for Integers<'_> {
 }
 
 impl Read for Elements<'_, f32> {
+    fn runs(&self) -> Runs {
+        Elements::runs(self)
+    }
+
     fn element(&self) -> usize {
         4
     }
@@ -113,6 +127,14 @@ impl<'a> IntegersMut<'a> {
 }
 
 impl Write for IntegersMut<'_> {
+    fn past_caches(self, from: &Runs) -> Self {
+        match self {
+            Self::U8(elements) => Self::U8(elements.past_caches(from)),
+            Self::I8(elements) => Self::I8(elements.past_caches(from)),
+            Self::I16(elements) => Self::I16(elements.past_caches(from)),
+        }
+    }
+
     fn element(&self) -> usize {
         match self {
             Self::U8(_) | Self::I8(_) => 1,
@@ -134,6 +156,10 @@ impl Write for IntegersMut<'_> {
 }
 
 impl Write for ElementsMut<'_, f32> {
+    fn past_caches(self, from: &Runs) -> Self {
+        ElementsMut::past_caches(self, from)
+    }
+
     fn element(&self) -> usize {
         4
     }
@@ -146,6 +172,10 @@ impl Write for ElementsMut<'_, f32> {
 }
 
 impl Write for ElementsMut<'_, u8> {
+    fn past_caches(self, from: &Runs) -> Self {
+        ElementsMut::past_caches(self, from)
+    }
+
     fn element(&self) -> usize {
         1
     }

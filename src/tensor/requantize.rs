@@ -3,7 +3,7 @@
 use super::quantize::{float, within};
 use super::{Channels, Each, Formula, Integers, IntegersMut, PARAMETERS, Task};
 use crate::context::Context;
-use crate::fixed_point::rounded_small;
+use crate::fixed_point::{high_mul_below_one, rounded_small, rounding_divide_by_pot, rounding_shift_right_up};
 use crate::kernel::Loop;
 use crate::matrix::Encoding;
 use crate::output::{Rounding, scaled_once, scaled_twice, scaled_twice_up};
@@ -48,7 +48,21 @@ pub(crate) fn requantize(
     match arithmetic {
         Arithmetic::FixedPoint { rounding, multipliers, exponents } => {
             let parameters = [from_zero, Each::ints(Some(multipliers)), Each::ints(Some(exponents)), to_zero];
+            // The rows of sums that layers bring down to bytes were tried, too: as fast with AVX-512, 15 % faster with AVX2.
+            let is_below_one = multipliers.iter().all(|&x| x != i32::MIN) && exponents.iter().all(|&x| x <= 0);
             match rounding {
+                Rounding::Twice if is_below_one => {
+                    let formula = FixedPoint { least, greatest, scaled: twice_below_one };
+                    by_table_or_one_by_one(context, Task { formula, parameters, channels, from, to });
+                }
+                Rounding::TwiceUp if is_below_one => {
+                    let formula = FixedPoint { least, greatest, scaled: twice_up_below_one };
+                    by_table_or_one_by_one(context, Task { formula, parameters, channels, from, to });
+                }
+                Rounding::Once if is_below_one => {
+                    let formula = FixedPoint { least, greatest, scaled: once_below_one };
+                    by_table_or_one_by_one(context, Task { formula, parameters, channels, from, to });
+                }
                 Rounding::Twice => {
                     let formula = FixedPoint { least, greatest, scaled: scaled_twice };
                     by_table_or_one_by_one(context, Task { formula, parameters, channels, from, to });
@@ -89,7 +103,7 @@ fn by_table_or_one_by_one<F: Formula>(context: &Context, task: Task<F, Integers,
         && let (Some((from, encoding)), Some(to)) = (task.from.bytes(), task.to.bytes())
     {
         let entries = Entries { formula: task.formula, parameters: [a, b, c, d], encoding };
-        return table::apply(context, &context.kernel.vectors.run(entries), from, &to);
+        return table::apply(context, &context.kernel.vectors.run(entries), from, to);
     }
     task.run(context);
 }
@@ -114,6 +128,25 @@ impl<F: Formula> Loop for Entries<F> {
         }
         table
     }
+}
+
+/// As [`scaled_twice`] of exponents up to 0 and multipliers but -2³¹, where nothing saturates.
+#[inline(always)]
+fn twice_below_one(x: i32, multiplier: i32, exponent: i32) -> i32 {
+    rounding_divide_by_pot(high_mul_below_one(x, multiplier), exponent.wrapping_neg() as u32 & 31)
+}
+
+/// As [`scaled_twice_up`], likewise.
+#[inline(always)]
+fn twice_up_below_one(x: i32, multiplier: i32, exponent: i32) -> i32 {
+    rounding_shift_right_up(high_mul_below_one(x, multiplier), exponent.wrapping_neg() as u32 & 31)
+}
+
+/// As [`scaled_once`], likewise.
+#[inline(always)]
+fn once_below_one(x: i32, multiplier: i32, exponent: i32) -> i32 {
+    let (product, shift) = (i64::from(x) * i64::from(multiplier), 31 + (exponent.wrapping_neg() & 31));
+    ((product + (1 << (shift - 1))) >> shift) as i32
 }
 
 /// The parameters are zero point, multiplier, exponent and the result's zero point.

@@ -7,11 +7,12 @@ use crate::matrix::Order;
 use crate::output::Rounding;
 use crate::quantize::Scheme;
 use crate::range::ElementRange;
+use std::cell::Cell;
 
 const S8: ElementRange = ElementRange { least: -128, greatest: 127 };
 
 /// All the same, channels side by side (few, many, very many), in runs (short and long), and enough for threads.
-const SHAPES: [(usize, usize, usize); 12] = [
+const SHAPES: [(usize, usize, usize); 13] = [
     (1, 1, 0),
     (2, 3, 0),
     (1, 1, 1),
@@ -24,6 +25,7 @@ const SHAPES: [(usize, usize, usize); 12] = [
     (2, 5, 130),
     (1, 2, 53_000),
     (400, 299, 1),
+    (1, 1, 70_001),
 ];
 
 fn number(i: usize) -> f32 {
@@ -37,14 +39,23 @@ fn number(i: usize) -> f32 {
     }
 }
 
-/// Calls `check` for every kernel and shape, and some numbers of threads.
+thread_local! {
+    /// Whether results are written past the caches.
+    static IS_FAR: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Calls `check` for every kernel and shape, and some numbers of threads; results are near, or far.
 fn each_way(check: impl Fn(&Context, Channels, &str)) {
     for kernel in Kernel::available() {
         for (outer, channels, inner) in SHAPES {
             let is_large = outer * channels * inner > 100_000;
             for threads in [1, 3].into_iter().skip(is_large.into()) {
                 let case = format!("{} {outer} x {channels} x {inner} on {threads}", kernel.name);
-                check(&Context::new(kernel, threads), Channels { outer, channels, inner }, &case);
+                let context = Context::new(kernel, threads);
+                for is_far in [false, true] {
+                    IS_FAR.set(is_far);
+                    check(&context, Channels { outer, channels, inner }, &case);
+                }
             }
         }
     }
@@ -57,7 +68,8 @@ fn elements<T: Copy>(of: &[T]) -> Elements<'_, T> {
 
 fn elements_mut<T: Copy>(of: &mut [T]) -> ElementsMut<'_, T> {
     // SAFETY: a slice that nobody else has.
-    unsafe { ElementsMut::from_raw(of.as_mut_ptr(), of.len()) }
+    let elements = unsafe { ElementsMut::from_raw(of.as_mut_ptr(), of.len()) };
+    if IS_FAR.get() { elements.far() } else { elements }
 }
 
 fn scales_of(channels: Channels) -> Vec<f32> {
@@ -130,6 +142,28 @@ fn every_kernel_agrees_on_requantized_numbers() {
             }
         }
     });
+}
+
+#[test]
+fn numbers_and_factors_may_be_as_great_as_can_be() {
+    let ends = [i32::MIN, i32::MIN + 1, -(1 << 30), -3, -1, 0, 1, 2, 1 << 30, (1 << 30) + 1, i32::MAX - 1, i32::MAX];
+    let from: Vec<i32> = (0..130).map(|i| ends[i % ends.len()].wrapping_add((i / 60) as i32)).collect();
+    let channels = Channels { outer: 1, channels: 1, inner: from.len() };
+    let range = ElementRange { least: -32768, greatest: 32767 };
+    let roundings = [Rounding::Twice, Rounding::TwiceUp, Rounding::Once];
+    for (kernel, rounding) in Kernel::available().flat_map(|kernel| roundings.map(|rounding| (kernel, rounding))) {
+        for (multiplier, exponent) in ends.into_iter().flat_map(|x| [-31, -30, -15, -1, 0, 1, 30].map(|e| (x, e))) {
+            let arithmetic = Arithmetic::FixedPoint { rounding, multipliers: &[multiplier], exponents: &[exponent] };
+            let mut got = vec![0i16; from.len()];
+            let to = IntegersMut::I16(elements_mut(&mut got));
+            let context = Context::new(kernel, 1);
+            requantize(&context, arithmetic, (None, Some(&[7])), range, channels, Integers::I32(elements(&from)), to);
+            for (&got, &x) in got.iter().zip(&from) {
+                let want = (i64::from(rounding.scaled(x, multiplier, exponent)) + 7).clamp(-32768, 32767);
+                assert_eq!(i64::from(got), want, "{} {rounding:?} {x} * {multiplier} * 2^{exponent}", kernel.name);
+            }
+        }
+    }
 }
 
 #[test]
