@@ -864,7 +864,7 @@ typedef struct qgemm_stage_bias_f32 {
     struct qgemm_f32_values bias;
 } qgemm_stage_bias_f32;
 
-/** Parameters of QGEMM_STAGE_CLAMP_F32. */
+/** Parameters of QGEMM_STAGE_CLAMP_F32. NaN stays NaN. */
 typedef struct qgemm_stage_clamp_f32 {
     /** The least number that is left as it is; may be minus infinity, but not NaN. */
     float min;
