@@ -3,12 +3,16 @@
 use super::STRETCH;
 use super::lines::{size, write_strip};
 use super::short::copy_short;
+use super::sums::sum_numbers;
 use crate::conv::{Patches, Place};
 use crate::reading::Reading;
 
-/// Bytes of a patch that are packed together, once they lie one after the other: where the filter is narrow and channels are few,
-/// its runs are so short that their ends would cost more than they do themselves.
+/// Bytes of a patch that are widened together, once they lie one after the other: where the filter is narrow and channels are
+/// few, its runs are so short that their ends would cost more than they do themselves.
 const STRIP: usize = 1024;
+
+/// Patches that are gathered before any of them is looked at: what was just written in parts takes long to be read as a whole.
+const TOGETHER: usize = 8;
 
 /// Packs patches from `first` on, zero up to their ends, and sums as many as there are sums.
 #[inline(always)]
@@ -24,23 +28,114 @@ pub(crate) fn pack_patches<const WIDENED: bool>(
     if lines.is_empty() {
         return;
     }
+    let place = src.plan.place(first);
+    match WIDENED {
+        true => widen(src, reading, place, pitch, lines, sums, sum_bytes),
+        false => gather(src, reading, place, pitch, lines, sums, sum_bytes),
+    }
+}
+
+/// Patches as bytes: their runs are copied to where they go.
+#[inline(always)]
+fn gather(
+    src: &Patches,
+    reading: &Reading,
+    mut place: Place,
+    pitch: usize,
+    lines: &mut [u8],
+    sums: &mut [i32],
+    sum_bytes: impl Fn(&[[u8; STRETCH]], &[u8; STRETCH], u8) -> u32,
+) {
+    let (depth, added) = (src.depth(), reading.added());
     let mut sums = sums.iter_mut();
-    let mut place = src.plan.place(first);
+    for lines in lines.chunks_mut(TOGETHER * pitch) {
+        for line in lines.chunks_exact_mut(pitch) {
+            let (mut rest, padding) = line.split_at_mut(depth);
+            padding.fill(0);
+            each_run(src, &place, |run, count| {
+                let (to, after) = std::mem::take(&mut rest).split_at_mut(count);
+                match run {
+                    Some(run) if count <= 64 => copy_short(run, to),
+                    Some(run) => to.copy_from_slice(run),
+                    None => to.fill(src.absent),
+                }
+                rest = after;
+            });
+            src.plan.advance(&mut place, 1);
+        }
+        for line in lines.chunks_exact_mut(pitch) {
+            let line = &mut line[..depth];
+            if let Some(sum) = sums.next() {
+                *sum = sum_numbers(line, added, reading.to, &sum_bytes);
+            }
+            if added != 0 {
+                line.iter_mut().for_each(|byte| *byte = byte.wrapping_add(added));
+            }
+        }
+    }
+}
+
+/// The runs of a patch, of so many bytes each, row by row of the filter: taps beside the image, for which there is nothing to
+/// read, taps on it, and again such beside it.
+#[inline(always)]
+fn each_run<'a>(src: &Patches<'a>, place: &Place, mut run: impl FnMut(Option<&'a [u8]>, usize)) {
+    let Patches { plan, pixels, .. } = src;
+    let ([vertical, horizontal], [height, width]) = (&plan.filter().axes, plan.images().size);
+    let [rows, cols] = plan.reaches();
+    let (row, col) = (rows[place.y], cols[place.x]);
+    // Taps that lie one after the other in memory are one run.
+    let is_one_run = horizontal.dilation == 1 && pixels.is_without_gaps();
+    for tap in 0..vertical.taps {
+        let is_inside = (row.first..row.end).contains(&(tap as u32));
+        let (first, end) = if is_inside { (col.first as usize, col.end as usize) } else { (0, 0) };
+        let y = row.start as isize + (tap * vertical.dilation) as isize;
+        let start = (place.image * height) as isize + y;
+        let mut tap = 0;
+        while tap < horizontal.taps {
+            let (bytes, taps) = if tap < first {
+                (None, first - tap)
+            } else if tap < end {
+                let taps = if is_one_run { end - tap } else { 1 };
+                let x = col.start as isize + (tap * horizontal.dilation) as isize;
+                (Some(pixels.adjacent((start * width as isize + x) as usize, taps)), taps)
+            } else {
+                (None, horizontal.taps - tap)
+            };
+            run(bytes, taps * pixels.depth);
+            tap += taps;
+        }
+    }
+}
+
+/// Patches as numbers of 16 bits.
+#[inline(always)]
+fn widen(
+    src: &Patches,
+    reading: &Reading,
+    mut place: Place,
+    pitch: usize,
+    lines: &mut [u8],
+    sums: &mut [i32],
+    sum_bytes: impl Fn(&[[u8; STRETCH]], &[u8; STRETCH], u8) -> u32,
+) {
+    let mut sums = sums.iter_mut();
     let mut strip = [0; STRIP];
     for line in lines.chunks_exact_mut(pitch) {
         let mut sum = sums.next();
         if let Some(sum) = &mut sum {
             **sum = 0;
         }
-        let mut patch = Patch::<WIDENED> { reading, strip: &mut strip, len: 0, rest: line, sum };
-        patch.write(src, &place, &sum_bytes);
+        let mut patch = Patch { reading, absent: src.absent, strip: &mut strip, len: 0, rest: line, sum };
+        each_run(src, &place, |run, count| patch.add(run, count, &sum_bytes));
+        patch.end(&sum_bytes);
         src.plan.advance(&mut place, 1);
     }
 }
 
-/// A line on its way.
-struct Patch<'s, const WIDENED: bool> {
+/// A line of numbers of 16 bits on its way.
+struct Patch<'s> {
     reading: &'s Reading,
+    absent: u8,
     /// Bytes to be packed next, and how many they are.
     strip: &'s mut [u8; STRIP],
     len: usize,
@@ -49,51 +144,12 @@ struct Patch<'s, const WIDENED: bool> {
     sum: Option<&'s mut i32>,
 }
 
-impl<const WIDENED: bool> Patch<'_, WIDENED> {
-    /// Row by row of the filter: taps beside the image, taps on it, and again such beside it.
-    #[inline(always)]
-    fn write(
-        &mut self,
-        src: &Patches,
-        place: &Place,
-        sum_bytes: &impl Fn(&[[u8; STRETCH]], &[u8; STRETCH], u8) -> u32,
-    ) {
-        let Patches { plan, pixels, absent } = src;
-        let ([vertical, horizontal], [height, width]) = (&plan.filter().axes, plan.images().size);
-        let [rows, cols] = plan.reaches();
-        let (row, col) = (rows[place.y], cols[place.x]);
-        // Taps that lie one after the other in memory are one run.
-        let is_one_run = horizontal.dilation == 1 && pixels.is_without_gaps();
-        for tap in 0..vertical.taps {
-            let is_inside = (row.first..row.end).contains(&(tap as u32));
-            let (first, end) = if is_inside { (col.first as usize, col.end as usize) } else { (0, 0) };
-            let y = row.start as isize + (tap * vertical.dilation) as isize;
-            let start = (place.image * height) as isize + y;
-            let mut tap = 0;
-            while tap < horizontal.taps {
-                let (run, taps): (&[u8], _) = if tap < first {
-                    (&[], first - tap)
-                } else if tap < end {
-                    let taps = if is_one_run { end - tap } else { 1 };
-                    let x = col.start as isize + (tap * horizontal.dilation) as isize;
-                    (pixels.adjacent((start * width as isize + x) as usize, taps), taps)
-                } else {
-                    (&[], horizontal.taps - tap)
-                };
-                self.add(run, *absent, taps * pixels.depth, sum_bytes);
-                tap += taps;
-            }
-        }
-        // Its end, and zeros.
-        write_strip::<WIDENED>(&self.strip[..self.len], self.reading, self.rest, self.sum.as_deref_mut(), sum_bytes);
-    }
-
+impl Patch<'_> {
     /// Adds a run of so many bytes, or so many times the one that is absent if there is no run.
     #[inline(always)]
     fn add(
         &mut self,
-        run: &[u8],
-        absent: u8,
+        run: Option<&[u8]>,
         count: usize,
         sum_bytes: &impl Fn(&[[u8; STRETCH]], &[u8; STRETCH], u8) -> u32,
     ) {
@@ -101,18 +157,24 @@ impl<const WIDENED: bool> Patch<'_, WIDENED> {
         while done < count {
             let now = (count - done).min(STRIP - self.len);
             let to = &mut self.strip[self.len..][..now];
-            match run.get(done..done + now) {
+            match run.map(|run| &run[done..done + now]) {
                 Some(run) if now <= 64 => copy_short(run, to),
                 Some(run) => to.copy_from_slice(run),
-                None => to.fill(absent),
+                None => to.fill(self.absent),
             }
             done += now;
             self.len += now;
             if self.len == STRIP {
-                let (whole, rest) = std::mem::take(&mut self.rest).split_at_mut(STRIP * size(WIDENED));
-                write_strip::<WIDENED>(&self.strip[..], self.reading, whole, self.sum.as_deref_mut(), sum_bytes);
+                let (whole, rest) = std::mem::take(&mut self.rest).split_at_mut(STRIP * size(true));
+                write_strip::<true>(&self.strip[..], self.reading, whole, self.sum.as_deref_mut(), sum_bytes);
                 (self.rest, self.len) = (rest, 0);
             }
         }
+    }
+
+    /// Its end, and zeros.
+    #[inline(always)]
+    fn end(self, sum_bytes: &impl Fn(&[[u8; STRETCH]], &[u8; STRETCH], u8) -> u32) {
+        write_strip::<true>(&self.strip[..self.len], self.reading, self.rest, self.sum, sum_bytes);
     }
 }
