@@ -74,9 +74,9 @@ impl Groups {
     }
 
     /// What an LHS is read as beside an RHS of so many lines × depth, as long as that is not packed. If both are signed, the
-    /// kernel turns the LHS, so that nobody needs the sums of its lines. For each line that takes as many instructions as there
-    /// are groups and panels, which may cost half as much as to multiply them (where nothing else is free), and a sum as
-    /// much as some 30 of them.
+    /// kernel turns the LHS, so that nobody needs the sums of its lines. A sum takes as long as some 30 instructions; to turn
+    /// a line, one for each group of each panel. On a processor with two ports for vectors of 512 bits that is half as much
+    /// again as to multiply (counted), so it pays beside few numbers.
     pub(crate) fn read_as(self, lhs: Encoding, rhs: Encoding, (lines, depth): (usize, usize)) -> Encoding {
         const FEW: usize = 64 * 64;
         match (self, lhs, rhs) {

@@ -108,9 +108,10 @@ mod tests {
                 let is_right = got.iter().zip(&bytes).all(|(&got, &byte)| got == table[usize::from(byte)]);
                 assert!(is_right, "{} {threads} {len}", kernel.name);
                 let mut far = vec![7; len];
-                // SAFETY: both have `len` elements.
-                let (from, to) =
-                    unsafe { (Elements::from_raw(bytes.as_ptr(), len), ElementsMut::from_raw(far.as_mut_ptr(), len)) };
+                // SAFETY: there are `len` elements.
+                let from = unsafe { Elements::from_raw(bytes.as_ptr(), len) };
+                // SAFETY: as above.
+                let to = unsafe { ElementsMut::from_raw(far.as_mut_ptr(), len) };
                 apply(&Context::new(kernel, threads), &table, from, to.far());
                 assert_eq!(far, got, "{} {threads} {len}, far", kernel.name);
             }

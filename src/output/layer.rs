@@ -86,11 +86,13 @@ impl<'a> Layer<'a> {
         };
         // Not cleared where there are none: that would take as long as some rows.
         let mut room;
-        let mut all_terms: &mut [i32] = &mut [];
-        if adds_to_rows {
-            room = [0; TERMS];
-            all_terms = &mut room;
-        }
+        let all_terms: &mut [i32] = match adds_to_rows {
+            true => {
+                room = [0; TERMS];
+                &mut room
+            }
+            false => &mut [],
+        };
         for first in (0..acc.len()).step_by(step) {
             if first == 0 || self.changes {
                 self.fill(region, first, &of_cols, &mut columns);
