@@ -18,7 +18,7 @@ pub(crate) use few_lines::{FewLines, Product as FewProduct};
 pub(crate) use few_lines::{SLICE, even};
 pub(crate) use lanes::{Factor, multiply_high};
 pub(crate) use lookup::{LookUpLoop, TOGETHER};
-pub(crate) use requantize::{Columns, Last, Rows, Rule};
+pub(crate) use requantize::{Columns, Last, Rows, Rule, Words};
 pub(crate) use taps::{Group, Taps, TapsLoop, TapsWays};
 pub(crate) use vectors::{Loop, Vectors};
 pub(crate) use weighted::{BLOCK, LOW, Weighted, WeightedLoop};
@@ -349,13 +349,13 @@ fn last_group(rest: &[u8]) -> [u8; 4] {
 }
 
 /// Defines `tile` in terms of a module's own `Vector`, `zero`, `load` (a group of as many lines as a vector has lanes),
-/// `spread` (a group of one line), `turn` (signed bytes to unsigned ones; not all have it), `dot` and `store`, `resume`, `plus`
+/// `spread` (a group of one line), `xor` (which turns signed bytes to unsigned ones; not all have it), `dot` and `store`, `resume`, `plus`
 /// and `put`. The inner loop loads the vectors of a panel's group once and multiplies them by each line's. What lies so many bytes
 /// `ahead` is fetched, which may be of the next panel: a panel that comes from beyond the L2 is late otherwise.
 #[cfg(target_arch = "x86_64")]
 macro_rules! vector_tile {
     (features: [$($feature:tt),*], lanes: $lanes:literal, group: $group:literal,
-     rows: $rows:tt, vectors: $vectors:tt of $width:literal $(, ahead: $ahead:literal)? $(, turn: $turn:ident)? $(,)?) => {
+     rows: $rows:tt, vectors: $vectors:tt of $width:literal $(, ahead: $ahead:literal)? $(, turns_by: $xor:ident)? $(,)?) => {
         tile_of_each_shape! { features: [$($feature),*], lanes: $lanes, rows: $rows, vectors: $vectors }
 
         $(#[target_feature(enable = $feature)])*
@@ -364,7 +364,9 @@ macro_rules! vector_tile {
             acc: &mut [i32],
         ) {
             $(if !SIGNED && tile.is_turned {
-                return multiply_with::<ROWS, VECTORS, SIGNED>(tile, acc, |a| $turn(spread(a)));
+                // If the compiler knew it, it would turn each group before it is spread, in more instructions.
+                let high_bits = std::hint::black_box(spread([128; 4]));
+                return multiply_with::<ROWS, VECTORS, SIGNED>(tile, acc, |a| $xor(spread(a), high_bits));
             })?
             multiply_with::<ROWS, VECTORS, SIGNED>(tile, acc, |a| spread(a));
         }
@@ -396,8 +398,13 @@ macro_rules! vector_tile {
             }
             if let Some(b) = rhs.get(whole) {
                 // The depth ends within a group, and nothing of the line lies beyond its end.
-                for (c, line) in c.iter_mut().zip(tile.lhs.iter()) {
-                    let a = spread_group($crate::kernel::last_group(&line[whole * 4..]));
+                let mut last = [[0; 4]; ROWS];
+                for (last, line) in last.iter_mut().zip(tile.lhs.iter()) {
+                    *last = $crate::kernel::last_group(&line[whole * 4..]);
+                }
+                // A loop as short as the one above, or the compiler would keep the sums in memory.
+                for (c, &a) in c.iter_mut().zip(&last) {
+                    let a = spread_group(a);
                     for (c, b) in c.iter_mut().zip(b) {
                         *c = dot::<SIGNED>(*c, a, load(b));
                     }

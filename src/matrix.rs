@@ -273,15 +273,11 @@ impl<'a, T> Output<'a, T> {
     /// # Safety
     /// No other part of the same elements is alive, nor are two of what this gives, or clones of it, of the same row.
     #[inline(always)]
-    pub(crate) unsafe fn block(
-        &self,
-        rows: Range<usize>,
-        cols: Range<usize>,
-    ) -> impl Iterator<Item = &mut [T]> + Clone {
+    pub(crate) unsafe fn block(&self, rows: Range<usize>, cols: Range<usize>) -> Block<'_, T> {
         assert!(rows.end <= self.rows && cols.start <= cols.end && cols.end <= self.cols);
-        let (data, stride, first, len) = (self.data, self.stride, cols.start, cols.len());
-        // SAFETY: within rows, which are writable by the promise made to `from_raw`; disjoint by this function's.
-        rows.map(move |row| unsafe { std::slice::from_raw_parts_mut(data.add(row * stride + first), len) })
+        let &Self { data, stride, .. } = self;
+        let data = data.wrapping_add(rows.start.wrapping_mul(stride).wrapping_add(cols.start));
+        Block { data, stride, rows: rows.len(), cols: cols.len(), lifetime: PhantomData }
     }
 
     /// The same view, of elements of one byte, as bytes.
@@ -300,6 +296,45 @@ impl<'a, T> Output<'a, T> {
             len: self.cols.wrapping_mul(size_of::<T>()),
             stride: self.stride.wrapping_mul(size_of::<T>()),
         }
+    }
+}
+
+/// Rows of a part of an output, one after the other.
+#[derive(Clone)]
+pub(crate) struct Block<'a, T> {
+    data: *mut T,
+    stride: usize,
+    /// How many are left.
+    rows: usize,
+    cols: usize,
+    lifetime: PhantomData<&'a mut [T]>,
+}
+
+impl<'a, T> Block<'a, T> {
+    /// The elements of the next rows, if they are `N` and nothing lies between them.
+    #[inline(always)]
+    pub(crate) fn solid<const N: usize>(&mut self, rows: usize) -> Option<&'a mut [T; N]> {
+        let are_solid = self.stride == self.cols && rows * self.cols == N && rows <= self.rows;
+        if are_solid { self.take(rows, N).first_chunk_mut() } else { None }
+    }
+
+    /// As many elements, from the next row on, that lie side by side; `rows` of those that are left begin there.
+    #[inline(always)]
+    fn take(&mut self, rows: usize, elements: usize) -> &'a mut [T] {
+        let data = self.data;
+        self.data = data.wrapping_add(rows.wrapping_mul(self.stride));
+        self.rows -= rows;
+        // SAFETY: within rows, which are writable by the promise made to `from_raw`; disjoint by that made to `block`.
+        unsafe { std::slice::from_raw_parts_mut(data, elements) }
+    }
+}
+
+impl<'a, T> Iterator for Block<'a, T> {
+    type Item = &'a mut [T];
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<&'a mut [T]> {
+        if self.rows == 0 { None } else { Some(self.take(1, self.cols)) }
     }
 }
 

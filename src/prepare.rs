@@ -40,7 +40,7 @@ impl Kernel {
     /// How many tiles are finished together: more than one, where they are small, because each call costs as much as many
     /// results.
     pub(crate) fn finished_together(&self) -> usize {
-        const RESULTS: usize = 1536;
+        const RESULTS: usize = 2304;
         (RESULTS / self.tile_len()).max(1)
     }
 

@@ -5,13 +5,13 @@ use super::{avx512bw_few, avx512bw_narrow, shuffle_pairs};
 use std::arch::x86_64::*;
 
 kernel! {
-    name: "avx512bw", features: ["avx512f", "avx512bw", "avx512vl"],
+    name: "avx512bw", features: ["avx512f", "avx512bw", "avx512dq", "avx512vl"],
     groups: Pairs, rows: 12, width: 32, tile: tile, writes: sums, shuffle: shuffle_pairs, few_lines: avx512bw_few, narrow: &avx512bw_narrow::KERNEL,
 }
 
 // 12 × 32 accumulators: 24 registers, 2 for the panel, 1 for a line.
 vector_tile! {
-    features: ["avx512f", "avx512bw", "avx512vl"], lanes: 16, group: 2,
+    features: ["avx512f", "avx512bw", "avx512dq", "avx512vl"], lanes: 16, group: 2,
     rows: [1 2 3 4 5 6 7 8 9 10 11 12], vectors: [1 2] of 32, ahead: 8192,
 }
 

@@ -5,13 +5,13 @@ use super::vector512::{Vector, load, plus, put, resume, spread, store, zero};
 use std::arch::x86_64::*;
 
 kernel! {
-    name: "avx512bw-narrow", features: ["avx512f", "avx512bw", "avx512vl"],
+    name: "avx512bw-narrow", features: ["avx512f", "avx512bw", "avx512dq", "avx512vl"],
     groups: Quads, rows: 12, width: 32, tile: tile, writes: sums, shuffle: shuffle_quads,
 }
 
 // 12 × 32 accumulators of two 16-bit sums: 24 registers, 2 for the panel, 1 for a line, 1 for the products.
 narrow_tile! {
-    features: ["avx512f", "avx512bw", "avx512vl"], lanes: 16,
+    features: ["avx512f", "avx512bw", "avx512dq", "avx512vl"], lanes: 16,
     rows: [1 2 3 4 5 6 7 8 9 10 11 12], vectors: [1 2] of 32,
 }
 

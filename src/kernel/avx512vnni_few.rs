@@ -7,7 +7,7 @@ use std::arch::x86_64::*;
 
 // 16 accumulators at most, as many registers for the operand as lines, 1 for a few line.
 few_lines! {
-    features: ["avx512f", "avx512bw", "avx512vl", "avx512vnni"], lanes: 16, group: 4, columns: 64, runs: 16,
+    features: ["avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vnni"], lanes: 16, group: 4, columns: 64, runs: 16,
     rows: [1 2 3 4] by 4, strips: [1 2 3 4],
 }
 

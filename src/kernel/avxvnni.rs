@@ -12,7 +12,7 @@ kernel! {
 // 6 × 16 accumulators: 12 registers, 2 for the panel, 1 for a line.
 vector_tile! {
     features: ["avx2", "avxvnni"], lanes: 8, group: 4,
-    rows: [1 2 3 4 5 6], vectors: [1 2] of 16, turn: turn,
+    rows: [1 2 3 4 5 6], vectors: [1 2] of 16, turns_by: _mm256_xor_si256,
 }
 
 #[inline]
@@ -20,13 +20,6 @@ vector_tile! {
 fn load(bytes: &[u8; 32]) -> Vector {
     // SAFETY: the reference covers the 32 bytes read.
     unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }
-}
-
-/// Signed bytes as unsigned ones, 128 greater.
-#[inline]
-#[target_feature(enable = "avx2")]
-fn turn(bytes: Vector) -> Vector {
-    _mm256_xor_si256(bytes, spread([128; 4]))
 }
 
 /// `vpdpbusd` takes the unsigned bytes first.

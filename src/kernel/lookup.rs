@@ -36,7 +36,7 @@ pub(super) fn run_avx2<L: LookUpLoop>(table: &[u8; 256], bytes: L) {
 
 /// With AVX-512 VBMI, which looks up in 128 entries at once.
 #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
 pub(super) fn run_vbmi<L: LookUpLoop>(table: &[u8; 256], bytes: L) {
     let parts = vbmi::parts(table);
     bytes.run(|bytes| vbmi::look_up(&parts, bytes));

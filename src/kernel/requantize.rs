@@ -1,16 +1,18 @@
 //! Sums that become bytes: what most layers of a quantized network end with.
 
 use crate::fixed_point::{high_mul_below_one, rounded, rounding_divide_by_pot, rounding_shift_right_up};
+use crate::matrix::Block;
 
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx2;
 #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
 pub(super) mod avx512;
+mod near;
 
 /// How a sum is scaled.
 #[derive(Clone, Copy)]
 pub(crate) enum Rule {
-    /// By factor · 2^(-right - 31), rounded as `Rounding` of the same name says; no factor is -2³¹.
+    /// By factor · 2^(exponent - 31), rounded as `Rounding` of the same name says; no factor is -2³¹.
     Twice,
     TwiceUp,
     Once,
@@ -18,13 +20,36 @@ pub(crate) enum Rule {
     Float,
 }
 
-/// What each column of a panel has of its own.
-pub(crate) struct Columns<const W: usize> {
-    /// Added before the sum is scaled.
-    pub added: [i32; W],
-    pub factor: [i32; W],
-    /// 0 to 31; of [`Rule::Float`], anything.
-    pub right: [i32; W],
+/// Numbers of 32 bits, as their bits: the same one for all columns, or one for each.
+#[derive(Clone, Copy)]
+pub(crate) enum Words<'a> {
+    Same(i32),
+    Ints(&'a [i32]),
+    Floats(&'a [f32]),
+}
+
+impl Words<'_> {
+    /// 0 for columns that have none.
+    #[inline(always)]
+    fn array<const W: usize>(&self) -> [i32; W] {
+        let mut words = [0; W];
+        match self {
+            Words::Same(x) => words = [*x; W],
+            Words::Ints(values) => words.iter_mut().zip(*values).for_each(|(to, x)| *to = *x),
+            Words::Floats(values) => words.iter_mut().zip(*values).for_each(|(to, x)| *to = x.to_bits() as i32),
+        }
+        words
+    }
+}
+
+/// What each column of a panel has of its own. `bias + sums · times` is added before a sum is scaled.
+pub(crate) struct Columns<'a> {
+    pub bias: Words<'a>,
+    pub sums: Words<'a>,
+    pub times: i32,
+    pub factor: Words<'a>,
+    /// -31 to 0; of [`Rule::Float`], anything.
+    pub exponent: Words<'a>,
 }
 
 /// What comes after scaling: `offset` is added, which wraps around, and the number confined to `least..=greatest`, which
@@ -53,42 +78,45 @@ impl<const W: usize> Rows<'_, W> {
 
 /// With what the function around it is compiled for. Each row's bytes go to the next place, which has room for all.
 #[inline(always)]
-pub(super) fn requantize<'r, const W: usize>(
-    rule: Rule,
-    columns: &Columns<W>,
-    last: Last,
-    rows: Rows<W>,
-    to: impl Iterator<Item = &'r mut [u8]>,
-) {
+pub(super) fn requantize<const W: usize>(rule: Rule, columns: &Columns, last: Last, rows: Rows<W>, to: Block<u8>) {
     match rule {
-        Rule::Twice => each(columns, last, rows, to, |x, factor, right| {
-            rounding_divide_by_pot(high_mul_below_one(x, factor), right as u32 & 31)
+        Rule::Twice => each(columns, last, rows, to, |x, factor, exponent| {
+            rounding_divide_by_pot(high_mul_below_one(x, factor), right(exponent))
         }),
-        Rule::TwiceUp => each(columns, last, rows, to, |x, factor, right| {
-            rounding_shift_right_up(high_mul_below_one(x, factor), right as u32 & 31)
+        Rule::TwiceUp => each(columns, last, rows, to, |x, factor, exponent| {
+            rounding_shift_right_up(high_mul_below_one(x, factor), right(exponent))
         }),
-        Rule::Once => each(columns, last, rows, to, |x, factor, right| {
+        Rule::Once => each(columns, last, rows, to, |x, factor, exponent| {
             // |product| ≤ 2⁶² - 2³¹, so that no result saturates.
-            let (product, shift) = (i64::from(x) * i64::from(factor), 31 + (right & 31));
+            let (product, shift) = (i64::from(x) * i64::from(factor), 31 + right(exponent));
             ((product + (1 << (shift - 1))) >> shift) as i32
         }),
         Rule::Float => each(columns, last, rows, to, |x, factor, _| rounded(x as f32 * f32::from_bits(factor as u32))),
     }
 }
 
+/// How far an exponent shifts to the right.
 #[inline(always)]
-fn each<'r, const W: usize>(
-    columns: &Columns<W>,
+fn right(exponent: i32) -> u32 {
+    exponent.wrapping_neg() as u32 & 31
+}
+
+#[inline(always)]
+fn each<const W: usize>(
+    columns: &Columns,
     last: Last,
     rows: Rows<W>,
-    to: impl Iterator<Item = &'r mut [u8]>,
+    to: Block<u8>,
     scaled: impl Fn(i32, i32, i32) -> i32,
 ) {
+    let (mut added, sums): ([_; W], [_; W]) = (columns.bias.array(), columns.sums.array());
+    added.iter_mut().zip(&sums).for_each(|(added, sum)| *added = added.wrapping_add(sum.wrapping_mul(columns.times)));
+    let (factors, exponents): ([_; W], [_; W]) = (columns.factor.array(), columns.exponent.array());
     for (i, (sums, to)) in rows.sums.iter().zip(to).enumerate() {
         let (of_row, mut bytes) = (rows.term(i), [0; W]);
         for j in 0..W {
-            let sum = sums[j].wrapping_add(columns.added[j]).wrapping_add(of_row);
-            let number = scaled(sum, columns.factor[j], columns.right[j]).wrapping_add(last.offset);
+            let sum = sums[j].wrapping_add(added[j]).wrapping_add(of_row);
+            let number = scaled(sum, factors[j], exponents[j]).wrapping_add(last.offset);
             bytes[j] = number.max(last.least).min(last.greatest) as u8;
         }
         match to.first_chunk_mut() {

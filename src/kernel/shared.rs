@@ -75,4 +75,4 @@ shared! { common, Common, features: [] }
 #[cfg(target_arch = "x86_64")]
 shared! { avx2, Avx2, features: ["avx2"] }
 #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
-shared! { avx512, Avx512, features: ["avx512f", "avx512bw", "avx512vl"] }
+shared! { avx512, Avx512, features: ["avx512f", "avx512bw", "avx512dq", "avx512vl"] }

@@ -17,13 +17,6 @@ pub(super) fn spread(group: [u8; 4]) -> Vector {
     _mm512_set1_epi32(i32::from_ne_bytes(group))
 }
 
-/// Signed bytes as unsigned ones, 128 greater.
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) fn turn(bytes: Vector) -> Vector {
-    _mm512_xor_si512(bytes, _mm512_set1_epi32(i32::from_ne_bytes([128; 4])))
-}
-
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn store(to: &mut [i32; 16], value: Vector, fresh: bool) {

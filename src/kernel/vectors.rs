@@ -6,6 +6,7 @@
 use super::lookup::{self, LookUpLoop};
 use super::requantize::{self, Columns, Last, Rows, Rule};
 use super::weighted::{self, WeightedLoop};
+use crate::matrix::Block;
 
 /// The vectors of a kernel. Whoever holds it knows that the processor has them, as whoever holds a kernel does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +34,11 @@ pub(crate) trait Loop {
 impl Vectors {
     /// The widest of these features, which a kernel is detected by.
     pub(super) const fn of(features: &[&str]) -> Self {
-        if has(features, "avx512f") && has(features, "avx512bw") && has(features, "avx512vl") {
+        if has(features, "avx512f")
+            && has(features, "avx512bw")
+            && has(features, "avx512dq")
+            && has(features, "avx512vl")
+        {
             Self(Kind::Avx512)
         } else if has(features, "avx2") {
             Self(Kind::Avx2)
@@ -72,13 +77,13 @@ impl Vectors {
 
     /// Scales sums, each by its column's factor, and makes bytes of them.
     #[inline(always)]
-    pub(crate) fn requantize<'r, const W: usize>(
+    pub(crate) fn requantize<const W: usize>(
         self,
         rule: Rule,
-        columns: &Columns<W>,
+        columns: &Columns,
         last: Last,
         rows: Rows<W>,
-        to: impl Iterator<Item = &'r mut [u8]> + Clone,
+        to: Block<u8>,
     ) {
         match self.0 {
             // SAFETY: as above.
@@ -124,7 +129,7 @@ fn avx2<L: Loop>(elements: L) -> L::Result {
 }
 
 #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 fn avx512<L: Loop>(elements: L) -> L::Result {
     elements.run()
 }

@@ -60,7 +60,7 @@ pub(super) fn run_avx2<L: WeightedLoop>(elements: L) {
 
 /// As [`run_avx2`], twice as many at once.
 #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 pub(super) fn run_avx512<L: WeightedLoop>(elements: L) {
     elements.run(|weighted, x, y, to| avx512::sums(weighted, x, y, to));
 }
@@ -71,7 +71,7 @@ mod avx512 {
     use std::arch::x86_64::*;
 
     #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
     pub(super) fn sums(weighted: &Weighted, x: &[u8; BLOCK], y: &[u8; BLOCK], to: &mut [u8; BLOCK]) {
         let (x, y) = (load(x, weighted.flip), load(y, weighted.flip));
         let left = numbers(weighted, _mm512_unpacklo_epi16(x, y));
@@ -86,7 +86,7 @@ mod avx512 {
 
     /// Widened to 16 bits.
     #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
     fn load(bytes: &[u8; BLOCK], flip: u8) -> __m512i {
         // SAFETY: the reference covers the 32 bytes read.
         let bytes = unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) };

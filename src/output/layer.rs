@@ -3,7 +3,7 @@
 //! Stages one by one pass over a tile each; this passes once, and gives the same.
 
 use super::{Cast, Region, Rounding, Scale, Stage, Store, Values};
-use crate::kernel::{Columns, Last, Rows, Rule, Vectors};
+use crate::kernel::{Columns, Last, Rows, Rule, Vectors, Words};
 
 /// Rows whose terms are computed together.
 const TERMS: usize = 48;
@@ -76,8 +76,6 @@ impl<'a> Layer<'a> {
         let (min, max) = self.clamp;
         let (least, greatest) = (min.min(max).clamp(least, greatest), max.clamp(least, greatest));
         let last = Last { offset: self.offset_after, least, greatest };
-        let of_cols = region.of_cols::<W>(offsets);
-        let mut columns = Columns { added: [0; W], factor: [0; W], right: [0; W] };
         let adds_to_rows = offsets.1 != 0 || self.bias.is_per_row();
         let step = match adds_to_rows {
             _ if self.changes => 1,
@@ -94,9 +92,6 @@ impl<'a> Layer<'a> {
             false => &mut [],
         };
         for first in (0..acc.len()).step_by(step) {
-            if first == 0 || self.changes {
-                self.fill(region, first, &of_cols, &mut columns);
-            }
             let rows = first..acc.len().min(first + step);
             let terms = all_terms.get_mut(..rows.len()).unwrap_or_default();
             region.fill_terms(rows.start, offsets, terms);
@@ -105,26 +100,24 @@ impl<'a> Layer<'a> {
             // SAFETY: this function's own promise; each row of it is made bytes before the next.
             let to = unsafe { out.block(places, region.cols.clone()) };
             let rows = Rows { sums: &acc[rows], terms, cols: region.cols.len() };
+            let (factor, exponent) = self.scale_of(region, first);
+            let columns = Columns {
+                bias: if self.bias.is_per_row() { Words::Same(0) } else { self.bias.of_row(region, first) },
+                sums: if region.col_sums.is_empty() { Words::Same(0) } else { Words::Ints(region.col_sums) },
+                times: offsets.0,
+                factor,
+                exponent,
+            };
             vectors.requantize(self.rule(), &columns, last, rows, to);
         }
     }
 
-    /// The parameters of the region's row `i`. Beyond its columns they may be anything.
+    /// Factor and exponent of the columns of a region's row `i`.
     #[inline(always)]
-    fn fill<const W: usize>(&self, region: &Region, i: usize, of_cols: &[i32; W], columns: &mut Columns<W>) {
-        if self.bias.is_per_row() {
-            columns.added = [0; W];
-        } else {
-            self.bias.fill_row(region, i, &mut columns.added);
-        }
-        columns.added.iter_mut().zip(of_cols).for_each(|(added, of_col)| *added = added.wrapping_add(*of_col));
+    fn scale_of(&self, region: &Region, i: usize) -> (Words<'_>, Words<'_>) {
         match &self.scale {
-            Factor::Fixed(scale) => {
-                scale.multiplier.fill_row(region, i, &mut columns.factor);
-                scale.exponent.fill_row(region, i, &mut columns.right);
-                columns.right.iter_mut().for_each(|exponent| *exponent = exponent.wrapping_neg());
-            }
-            Factor::Float(scale) => scale.fill_row(region, i, &mut columns.factor),
+            Factor::Fixed(scale) => (scale.multiplier.of_row(region, i), scale.exponent.of_row(region, i)),
+            Factor::Float(scale) => (scale.of_row(region, i), Words::Same(0)),
         }
     }
 

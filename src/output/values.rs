@@ -1,7 +1,7 @@
 //! Parameters of stages: one for all results, or one for each row or column.
 
 use super::{Region, Tile};
-use crate::kernel::Loop;
+use crate::kernel::{Loop, Words};
 use crate::matrix::{Runs, bytes_of};
 
 /// A parameter of a stage.
@@ -16,7 +16,8 @@ pub enum Values<'a, T> {
 }
 
 /// What lies in 32 bits.
-pub trait Word: Copy {
+pub(crate) trait Word: Copy {
+    fn words(values: &[Self]) -> Words<'_>;
     /// Its bits, as they lie there.
     fn from_word(word: i32) -> Self;
     /// The same, the other way round.
@@ -24,6 +25,11 @@ pub trait Word: Copy {
 }
 
 impl Word for i32 {
+    #[inline(always)]
+    fn words(values: &[Self]) -> Words<'_> {
+        Words::Ints(values)
+    }
+
     #[inline(always)]
     fn from_word(word: i32) -> Self {
         word
@@ -36,6 +42,11 @@ impl Word for i32 {
 }
 
 impl Word for f32 {
+    #[inline(always)]
+    fn words(values: &[Self]) -> Words<'_> {
+        Words::Floats(values)
+    }
+
     #[inline(always)]
     fn from_word(word: i32) -> Self {
         f32::from_bits(word as u32)
@@ -103,16 +114,13 @@ impl<T: Word> Values<'_, T> {
         matches!(self, Values::PerRow(_))
     }
 
-    /// The parameters of a region's row `i`; beyond its columns anything will do.
+    /// The parameters of the columns of a region's row `i`.
     #[inline(always)]
-    pub(super) fn fill_row<const W: usize>(&self, region: &Region, i: usize, to: &mut [i32; W]) {
+    pub(super) fn of_row(&self, region: &Region, i: usize) -> Words<'_> {
         match self {
-            Values::Uniform(x) => *to = [x.to_word(); W],
-            Values::PerRow(values) => *to = [values[region.rows.start + i].to_word(); W],
-            Values::PerCol(values) => {
-                let values = &values[region.cols.clone()];
-                to.iter_mut().zip(values).for_each(|(to, x)| *to = x.to_word());
-            }
+            Values::Uniform(x) => Words::Same(x.to_word()),
+            Values::PerRow(values) => Words::Same(values[region.rows.start + i].to_word()),
+            Values::PerCol(values) => T::words(&values[region.cols.clone()]),
         }
     }
 

@@ -1,0 +1,163 @@
+//! The ways in which two vectors of sums become one of words.
+
+use super::of_columns;
+use crate::kernel::requantize::{Columns, Last, Rule, near};
+use crate::kernel::vector512::Vector;
+use std::arch::x86_64::*;
+
+/// The odd lanes of 32 bits.
+const ODD: __mmask16 = 0b_1010_1010_1010_1010;
+
+/// Scales of a vector's columns: a sum's product is shifted to the right after something was added to it. Both roundings
+/// of `Rule::Twice` and `Rule::TwiceUp` are done at once, for ⌊(⌊(x + a) / 2ⁱ⌋ + b) / 2ʲ⌋ = ⌊(x + a + b · 2ⁱ) / 2ⁱ⁺ʲ⌋.
+pub(super) struct Fixed {
+    factors: [Vector; 2],
+    added: [Vector; 2],
+    /// Taken off negative products, so that ties of the second rounding go away from zero. (Where the first rounding makes
+    /// a negative product 0, that changes nothing, for half of a divisor less 1 is still rounded to 0.)
+    taken: [Vector; 2],
+    shifts: [Vector; 2],
+}
+
+impl Fixed {
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+    pub(super) fn of<const ROWS: usize>(rule: Rule, columns: &Columns, half: usize) -> Self {
+        let factor = of_columns::<ROWS>(columns.factor, half);
+        let right = right::<ROWS>(columns, half);
+        let (one, first_half) = (_mm512_set1_epi64(1), _mm512_set1_epi64(1 << 30));
+        let rights = [_mm512_maskz_mov_epi32(!ODD, right), _mm512_srli_epi64::<32>(right)];
+        // Whether there is a second divisor, and half of it times the first; or half of both divisors.
+        let divides = |right| _mm512_test_epi64_mask(right, right);
+        let half = |right| _mm512_sllv_epi64(first_half, right);
+        let shift = |right| _mm512_add_epi64(right, _mm512_set1_epi64(31));
+        let added = |right| match rule {
+            Rule::Once => half(right),
+            _ => _mm512_mask_add_epi64(first_half, divides(right), first_half, half(right)),
+        };
+        let taken = |right| _mm512_maskz_slli_epi64::<31>(divides(right), one);
+        Self {
+            factors: even_and_odd(factor),
+            added: [added(rights[0]), added(rights[1])],
+            taken: [taken(rights[0]), taken(rights[1])],
+            shifts: [shift(rights[0]), shift(rights[1])],
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+    pub(super) fn twice(&self, x: Vector) -> Vector {
+        let products = self.products(x);
+        let round = |i: usize| {
+            let is_negative = _mm512_cmplt_epi64_mask(products[i], _mm512_setzero_si512());
+            let sum = _mm512_add_epi64(products[i], self.added[i]);
+            _mm512_mask_sub_epi64(sum, is_negative, sum, self.taken[i])
+        };
+        self.join([round(0), round(1)])
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+    pub(super) fn once(&self, x: Vector) -> Vector {
+        let products = self.products(x);
+        self.join([_mm512_add_epi64(products[0], self.added[0]), _mm512_add_epi64(products[1], self.added[1])])
+    }
+
+    /// Two products of 64 bits for each two lanes: of the even ones, and of the odd ones.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+    fn products(&self, x: Vector) -> [Vector; 2] {
+        let x = even_and_odd(x);
+        [_mm512_mul_epi32(x[0], self.factors[0]), _mm512_mul_epi32(x[1], self.factors[1])]
+    }
+
+    /// Shifted, each in its lane again.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+    fn join(&self, [even, odd]: [Vector; 2]) -> Vector {
+        let (even, odd) = (_mm512_srav_epi64(even, self.shifts[0]), _mm512_srav_epi64(odd, self.shifts[1]));
+        _mm512_mask_shuffle_epi32::<0b_10_10_00_00>(even, ODD, odd)
+    }
+}
+
+/// How far numbers are shifted to the right in the end.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+fn right<const ROWS: usize>(columns: &Columns, half: usize) -> Vector {
+    let right = _mm512_sub_epi32(_mm512_setzero_si512(), of_columns::<ROWS>(columns.exponent, half));
+    _mm512_and_si512(right, _mm512_set1_epi32(31))
+}
+
+/// As it is, and with the odd lanes in place of the even ones; not by a shift, as for AVX2.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+fn even_and_odd(x: Vector) -> [Vector; 2] {
+    [x, _mm512_shuffle_epi32::<0b_11_11_01_01>(x)]
+}
+
+/// As `fixed_point::rounded` of the product.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+pub(super) fn float(x: Vector, factor: Vector) -> Vector {
+    let product = _mm512_mul_ps(_mm512_cvtepi32_ps(x), _mm512_castsi512_ps(factor));
+    // All that does not fit into 32 bits becomes -2³¹.
+    let rounded = _mm512_cvtps_epi32(product);
+    let is_great = _mm512_cmp_ps_mask::<_CMP_GE_OQ>(product, _mm512_set1_ps((1u32 << 31) as f32));
+    let is_number = _mm512_cmp_ps_mask::<_CMP_ORD_Q>(product, product);
+    let saturated = _mm512_mask_mov_epi32(rounded, is_great, _mm512_set1_epi32(i32::MAX));
+    _mm512_maskz_mov_epi32(is_number, saturated)
+}
+
+/// Scales of a vector's columns in floats; see [`near`].
+pub(super) struct Near {
+    scale: __m512,
+    nudge: Vector,
+    /// Sign bits, if nudges have the sign of products.
+    signs: Vector,
+}
+
+impl Near {
+    /// Scales of both vectors, if they and the offset suit.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+    pub(super) fn of<const ROWS: usize>(rule: Rule, columns: &Columns, last: &Last) -> Option<[Self; 2]> {
+        if !near::suits(last) {
+            return None;
+        }
+        let scale = |half: usize| {
+            let (factor, right) = (of_columns::<ROWS>(columns.factor, half), right::<ROWS>(columns, half));
+            let one = _mm512_set1_epi32(1);
+            let bits = _mm512_sllv_epi32(one, _mm512_add_epi32(right, _mm512_set1_epi32(near::COARSE)));
+            let has_none = _mm512_testn_epi32_mask(factor, _mm512_sub_epi32(bits, one));
+            let suits = !has_none & _mm512_cmpge_epi32_mask(factor, _mm512_set1_epi32(near::LEAST));
+            let is_other = !suits & _mm512_test_epi32_mask(factor, factor);
+            let power = |greatest| _mm512_slli_epi32::<23>(_mm512_sub_epi32(_mm512_set1_epi32(greatest), right));
+            let kept = _mm512_and_si512(factor, _mm512_set1_epi32(near::KEPT));
+            let scale = _mm512_mul_ps(_mm512_cvtepi32_ps(kept), _mm512_castsi512_ps(power(96)));
+            let is_nudged = if matches!(rule, Rule::Once) { 0 } else { _mm512_test_epi32_mask(right, right) };
+            let signs = if matches!(rule, Rule::Twice) { i32::MIN } else { 0 };
+            let nudge = _mm512_maskz_mov_epi32(is_nudged, power(126));
+            (is_other, Self { scale, nudge, signs: _mm512_set1_epi32(signs) })
+        };
+        let [(first_is_other, first), (second_is_other, second)] = [scale(0), scale(1)];
+        if first_is_other | second_is_other == 0 { Some([first, second]) } else { None }
+    }
+
+    /// Rounded, and what rounding took off.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+    pub(super) fn round(&self, x: Vector) -> (Vector, __m512) {
+        let x = _mm512_cvtepi32_ps(x);
+        // XORed with the sign.
+        let nudge = _mm512_ternarylogic_epi32::<0x78>(self.nudge, _mm512_castps_si512(x), self.signs);
+        let z = _mm512_fmadd_ps(x, self.scale, _mm512_castsi512_ps(nudge));
+        (_mm512_cvtps_epi32(z), _mm512_reduce_ps::<0>(z))
+    }
+}
+
+/// The number with the greater magnitude.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+pub(super) fn greater(x: __m512, y: __m512) -> __m512 {
+    _mm512_range_ps::<0b_10_11>(x, y)
+}

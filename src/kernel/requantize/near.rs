@@ -1,0 +1,93 @@
+//! Scaling in floats of 32 bits where that surely gives what fixed point does, which takes more instructions.
+//!
+//! Each rule of fixed point rounds z = x · factor / 2^(31 + right) + nudge to nearest, if z is no tie. The nudge is 0 for
+//! `Rule::Once`, and where `right` is 0. Else it is 2^-(right + 1): what the first of two roundings may lift up to a tie, which the
+//! second one then rounds up; or for `Rule::Twice`, where the product is negative, minus that, for its ties go down.
+//!
+//! In floats z is off by at most |z| · 5 / 2²⁴: x, the factor (of which 24 bits are kept), their product and the sum are
+//! rounded. So whatever is farther than [`DOUBT`] from a tie is rounded as it should be if |z| < 257; and if it is greater, it
+//! is beyond all bytes, for what [`suits`] are bytes that stand for numbers of at most 256.
+
+use super::Last;
+
+/// How close to a tie a number has to lie to be in doubt.
+const DOUBT: f32 = 3.0 / 32768.0;
+
+/// How far from an integer numbers are in doubt.
+pub(super) const SURE: f32 = 0.5 - DOUBT;
+
+/// The least factor that loses no more than that; and 0 loses nothing.
+pub(super) const LEAST: i32 = 1 << 30;
+
+/// The bits of a factor that a float has room for.
+pub(super) const KEPT: i32 = !127;
+
+/// If the last so many bits of a factor are 0, and as many more as numbers are shifted to the right, then too many numbers are
+/// ties.
+pub(super) const COARSE: i32 = 21;
+
+/// Whether the numbers that become bytes other than the least and the greatest are small enough.
+#[inline(always)]
+pub(super) fn suits(last: &Last) -> bool {
+    let is_small = |byte: i32| byte.checked_sub(last.offset).is_some_and(|number| number.unsigned_abs() <= 256);
+    is_small(last.least) && is_small(last.greatest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::requantize::Rule;
+    use crate::output::Rounding;
+    use proptest::prelude::*;
+
+    /// As vectors do it; None if it is in doubt.
+    fn near(rule: Rule, x: i32, factor: i32, right: u32, is_fused: bool) -> Option<i32> {
+        let scale = (factor & KEPT) as f32 * f32::from_bits((96 - right) << 23);
+        let nudge = match rule {
+            Rule::Once => 0.0,
+            _ if right == 0 => 0.0,
+            Rule::Twice => f32::from_bits((126 - right) << 23).copysign(x as f32),
+            _ => f32::from_bits((126 - right) << 23),
+        };
+        let z = if is_fused { (x as f32).mul_add(scale, nudge) } else { x as f32 * scale + nudge };
+        let rounded = z.round_ties_even();
+        ((z - rounded).abs() <= SURE).then_some(rounded as i32)
+    }
+
+    fn agree(x: i32, factor: i32, right: u32) {
+        let rules = [(Rule::Twice, Rounding::Twice), (Rule::TwiceUp, Rounding::TwiceUp), (Rule::Once, Rounding::Once)];
+        for ((rule, rounding), is_fused) in rules.into_iter().flat_map(|rule| [(rule, false), (rule, true)]) {
+            let exact = rounding.scaled(x, factor, -(right as i32));
+            let confined = |x: i32| x.clamp(-256, 256);
+            if let Some(found) = near(rule, x, factor, right, is_fused) {
+                assert_eq!(confined(found), confined(exact), "{rounding:?}: {x} * {factor} * 2^-(31 + {right})");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_in_doubt_is_exact_around_ties() {
+        for right in 0..=31 {
+            for factor in [LEAST, LEAST + 1, LEAST + 127, 1_518_500_250, 0x5555_5555, i32::MAX - 127, i32::MAX, 0] {
+                for half in (-1024..=1024).chain([i64::from(i32::MIN), i64::from(i32::MAX)]) {
+                    // What becomes half a number.
+                    let x = half as f64 / 2.0 / (f64::from(factor) / 2f64.powi(31 + right as i32));
+                    (-3..=3).for_each(|step| agree((x as i32).saturating_add(step), factor, right));
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_not_in_doubt_is_exact(x: i32, bits in 0u32..32, factor in LEAST..=i32::MAX, right in 0u32..32) {
+            agree(x >> bits, factor, right);
+        }
+    }
+
+    #[test]
+    fn few_numbers_are_in_doubt() {
+        let in_doubt = (0..1 << 16).filter(|x| near(Rule::Twice, *x, 1_518_500_250, 7, true).is_none());
+        assert!(in_doubt.count() < 1 << 6);
+    }
+}
