@@ -424,6 +424,17 @@ fn layer() -> impl Strategy<Value = Vec<Case>> {
     (bias, scale, clamp).prop_map(|(bias, scale, clamp)| bias.into_iter().chain([scale]).chain(clamp).collect())
 }
 
+/// Those of a network as it is: vectors scale in floats what suits, and what is in doubt in fixed point.
+fn usual_layer() -> impl Strategy<Value = Vec<Case>> {
+    let bias = vec(parameter(-5_000i32..5_000).prop_map(Case::Bias), 0..2);
+    // Half of them are coarse now and then, so that there are ties.
+    let multiplier = prop_oneof![(1i32 << 30)..=i32::MAX, ((1i32 << 20)..1 << 21).prop_map(|x| x << 10)];
+    let scale = (parameter(multiplier), parameter(-14i32..=0), -256i32..=256, rounding())
+        .prop_map(|(multiplier, exponent, after, rounding)| Case::Scale(multiplier, exponent, after, rounding));
+    let clamp = vec((-128i32..256, -128i32..256).prop_map(|(x, y)| Case::Clamp(x.min(y), x.max(y))), 0..2);
+    (bias, scale, clamp).prop_map(|(bias, scale, clamp)| bias.into_iter().chain([scale]).chain(clamp).collect())
+}
+
 /// What the sums of a tile are of.
 const DEPTH: usize = 3;
 
@@ -537,6 +548,16 @@ proptest! {
         (first_row, rows, first_col, cols) in (0usize..5, 1usize..=MAX_ROWS, 0usize..7, 1usize..=MAX_WIDTH),
         sums in vec(number(), MAX_ROWS * MAX_WIDTH),
         offsets in offsets(),
+    ) {
+        check(&cases, first_row..first_row + rows, first_col..first_col + cols, (&sums, offsets))?;
+    }
+
+    #[test]
+    fn usual_layers_do_what_their_stages_say(
+        cases in usual_layer(),
+        (first_row, rows, first_col, cols) in (0usize..5, 1usize..=MAX_ROWS, 0usize..7, 1usize..=MAX_WIDTH),
+        sums in vec(-70_000i32..70_000, MAX_ROWS * MAX_WIDTH),
+        offsets in prop_oneof![Just((0, 0)), (-255i32..=255, -255i32..=255)],
     ) {
         check(&cases, first_row..first_row + rows, first_col..first_col + cols, (&sums, offsets))?;
     }
