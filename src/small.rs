@@ -81,9 +81,7 @@ impl<'a> Small<'a> {
         let (acc, finishing) = ints.split_at_mut(room.acc);
         let lines = if self.is_in_place {
             let lines = self.lhs.lines();
-            for (row, sum) in lhs_sums.iter_mut().enumerate() {
-                *sum = kernel.sum_in_place(lines.get(row), &self.readings[LHS]);
-            }
+            kernel.sum_in_place(&lines, &self.readings[LHS], lhs_sums);
             lines
         } else {
             let pitch = pitch(kernel, depth);
