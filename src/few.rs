@@ -145,7 +145,7 @@ impl<'a> Few<'a> {
             }
         }
         let packed = Lines::packed(few, count, self.pitch(), 0..self.pitch());
-        self.kernel.sum_lines(&packed, self.reading.to, sums);
+        self.kernel.sum_lines(packed, self.reading.to, sums);
         if let Some((ones, padding)) = ones.split_at_mut_checked(depth) {
             ones.fill(1);
             padding.fill(0);

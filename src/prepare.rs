@@ -113,17 +113,17 @@ impl Kernel {
 
     /// Sums as many lines of an LHS, which the kernels read as `encoding`, as there are sums.
     #[inline]
-    pub(crate) fn sum_lines(&self, lines: &Lines, encoding: Encoding, sums: &mut [i32]) {
+    pub(crate) fn sum_lines(&self, lines: Lines, encoding: Encoding, sums: &mut [i32]) {
         if sums.is_empty() {
             return;
         }
         // SAFETY: whoever has a kernel has a CPU that runs it.
-        unsafe { (self.sum_lines)(lines, encoding, sums) }
+        unsafe { (self.sum_lines)(&lines, encoding, sums) }
     }
 
     /// As [`Kernel::sum_lines`], of lines that the kernels read in place.
     #[inline]
-    pub(crate) fn sum_in_place(&self, lines: &Lines, reading: &Reading, sums: &mut [i32]) {
+    pub(crate) fn sum_in_place(&self, lines: Lines, reading: &Reading, sums: &mut [i32]) {
         let is_turn = reading.is_turn();
         self.sum_lines(lines, if is_turn { reading.to.other() } else { reading.to }, sums);
         if is_turn {

@@ -179,17 +179,17 @@ impl<'a> Source<'a> {
                     }
                 }
                 let prepared = Prepared { first, bytes, sums: &[], originals };
-                let sum = |lines: &Lines, sums: &mut [i32]| match self.in_place() {
+                let sum = |lines: Lines, sums: &mut [i32]| match self.in_place() {
                     Some(_) => kernel.sum_in_place(lines, reading, sums),
                     None => kernel.sum_lines(lines, self.encoding(), sums),
                 };
                 for (piece, depth) in self.each_piece().enumerate() {
                     let all = self.lines(&prepared, first..first + count, depth);
                     match self.pieces {
-                        0 | 1 => sum(&all, sums),
+                        0 | 1 => sum(all, sums),
                         pieces => {
                             for (line, sums) in sums.chunks_exact_mut(pieces).enumerate() {
-                                sum(&all.part(line..line + 1), &mut sums[piece..piece + 1]);
+                                sum(all.part(line..line + 1), &mut sums[piece..piece + 1]);
                             }
                         }
                     }
