@@ -55,7 +55,9 @@ pub(crate) fn sum_lines<const WIDENED: bool>(
     for (i, sum) in sums.iter_mut().enumerate() {
         let line = lines.get(i);
         *sum = match WIDENED {
-            true => line.as_chunks::<2>().0.iter().map(|&x| i32::from(i16::from_ne_bytes(x))).fold(0, i32::wrapping_add),
+            true => {
+                line.as_chunks::<2>().0.iter().map(|&x| i32::from(i16::from_ne_bytes(x))).fold(0, i32::wrapping_add)
+            }
             false => sum_numbers(line, 0, encoding, &sum_bytes),
         };
     }
