@@ -37,7 +37,7 @@ pub(crate) struct Conv<'a> {
     offset: i32,
     /// What no element of an image is outside of, nor what lies beside it.
     range: ElementRange,
-    weights: Factor<'a>,
+    weights: &'a Factor<'a>,
 }
 
 impl<'a> Conv<'a> {
@@ -49,11 +49,12 @@ impl<'a> Conv<'a> {
     ///
     /// # Panics
     /// If the shapes are not those of the plan.
+    #[inline(always)]
     pub(crate) fn new(
         plan: &'a Plan,
         image: Operand<'a>,
         (offset, mut range): (i32, ElementRange),
-        weights: Factor<'a>,
+        weights: &'a Factor<'a>,
     ) -> Result<Self, Error> {
         let [channels, results] = plan.filter().channels;
         assert_eq!(
@@ -61,7 +62,7 @@ impl<'a> Conv<'a> {
             (plan.images().pixels(), channels),
             "the images have another shape"
         );
-        assert_eq!((weights.lines(), Some(weights.depth())), (results, plan.filter().depth()), "other weights");
+        assert_eq!((weights.lines(), weights.depth()), (results, plan.depth()), "other weights");
         if plan.is_padded() {
             let (zero, all) = (offset.wrapping_neg(), ElementRange::all(image.encoding));
             if !(all.least..=all.greatest).contains(&zero) {
@@ -88,11 +89,8 @@ impl<'a> Conv<'a> {
             depthwise.run(context, threads, finish, scratch.as_mut_slice());
             return Ok(());
         }
-        let gemm = |group, workspace: Option<&mut [u8]>| {
-            gemm_in(context, &self.lhs(group), &self.rhs(group), finish, workspace)
-        };
         if self.groups() == 1 {
-            return gemm(0, workspace);
+            return gemm_in(context, &self.lhs(0), self.weights, finish, workspace);
         }
         // Before anything is written, for one group may take more than another.
         let least = self.groups_len(context)?;
@@ -103,7 +101,9 @@ impl<'a> Conv<'a> {
             Some(workspace) => Scratch::Callers(workspace),
             None => context.scratch(least)?,
         };
-        (0..self.groups()).try_for_each(|group| gemm(group, Some(scratch.as_mut_slice())))
+        (0..self.groups()).try_for_each(|group| {
+            gemm_in(context, &self.lhs(group), &self.rhs(group), finish, Some(scratch.as_mut_slice()))
+        })
     }
 
     /// How many bytes of the caller's that may take.
@@ -128,13 +128,17 @@ impl<'a> Conv<'a> {
         if has_results { self.plan.filter().groups } else { 0 }
     }
 
+    #[inline(always)]
     fn depthwise(&self, context: &Context) -> Option<Depthwise<'a>> {
-        Depthwise::new(context.kernel, self.plan, self.image, self.offset, self.weights)
+        if !self.plan.filter().is_depthwise() {
+            return None;
+        }
+        Depthwise::new(context.kernel, self.plan, self.image, self.offset, *self.weights)
     }
 
     /// What the magnitude of a sum cannot exceed.
     pub(crate) fn bound(&self) -> u128 {
-        self.lhs(0).bound(&self.weights)
+        self.lhs(0).bound(self.weights)
     }
 
     /// The left side of a group's product.

@@ -7,7 +7,7 @@ use crate::buffer::Carver;
 use crate::context::Context;
 use crate::desks::Desks;
 use crate::kernel::{FewProduct, Kernel, MAX_WIDTH};
-use crate::matrix::{Offset, Operand, Order};
+use crate::matrix::{Lines, Offset, Operand, Order};
 use crate::output::{Finish, LineOffsets, Region};
 use crate::reading::Reading;
 use crate::source::Factor;
@@ -144,9 +144,8 @@ impl<'a> Few<'a> {
                 }
             }
         }
-        for (sum, line) in sums.iter_mut().zip(few.chunks_exact(self.pitch())) {
-            *sum = self.kernel.sum_line(line, self.reading.to);
-        }
+        let packed = Lines::packed(few, count, self.pitch(), 0..self.pitch());
+        self.kernel.sum_lines(packed, self.reading.to, sums);
         if let Some((ones, padding)) = ones.split_at_mut_checked(depth) {
             ones.fill(1);
             padding.fill(0);

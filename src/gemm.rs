@@ -79,7 +79,9 @@ fn with_walk<R>(
     if are_few && let Some(few) = &Few::new(context, lhs, rhs, shape, threads) {
         return then(Walk::Few(few));
     }
-    if let Some(small) = &Small::new(context.kernel, lhs, rhs, shape) {
+    if threads == 1
+        && let Some(small) = &Small::new(context.kernel, lhs, rhs, shape)
+    {
         return then(Walk::Small(small));
     }
     if !are_few && let Some(few) = &Few::new(context, lhs, rhs, shape, threads) {

@@ -6,7 +6,7 @@
 use crate::error::Error;
 use crate::matrix::{Encoding, Lines, Operand};
 use crate::output::{FinishFn, Sums};
-use crate::pack::{Groups, PackLhsFn, PackPatchesFn, PackRhsFn, SumLineFn, Ways};
+use crate::pack::{Groups, PackLhsFn, PackPatchesFn, PackRhsFn, SumLinesFn, Ways};
 use crate::planes::ExpandFn;
 use crate::reading::Reading;
 use crate::segment::AddSegmentFn;
@@ -36,7 +36,7 @@ pub struct Kernel {
     pub(crate) pack_lhs: Ways<PackLhsFn>,
     pub(crate) pack_patches: PackPatchesFn,
     pub(crate) pack_rhs: Ways<PackRhsFn>,
-    pub(crate) sum_line: SumLineFn,
+    pub(crate) sum_lines: SumLinesFn,
     pub(crate) expand: ExpandFn,
     pub(crate) tile: TileFn,
     pub(crate) few_lines: FewLines,
@@ -206,7 +206,7 @@ macro_rules! kernel {
         pub(crate) static KERNEL: $crate::kernel::Kernel = {
             use $crate::kernel::{self, FewLines, FewProduct, Kernel, Tile};
             use $crate::conv::Patches;
-            use $crate::matrix::{Encoding, Operand};
+            use $crate::matrix::{Encoding, Lines, Operand};
             use $crate::pack::{self, Groups};
             use $crate::reading::Reading;
 
@@ -259,8 +259,9 @@ macro_rules! kernel {
                 pack::pack_rhs::<$width, { GROUPS.len() }, WAY>(src, reading, first, panels, sums, shuffle)
             }
             $(#[target_feature(enable = $feature)])*
-            fn sum_line(line: &[u8], encoding: Encoding) -> i32 {
-                pack::sum_line::<WIDENED>(line, encoding, |whole: &[_], last: &_, added| $($shuffle)::+::sum_bytes(whole, last, added))
+            fn sum_lines(lines: &Lines, encoding: Encoding, sums: &mut [i32]) {
+                let sum_bytes = |whole: &[_], last: &_, added| $($shuffle)::+::sum_bytes(whole, last, added);
+                pack::sum_lines::<WIDENED>(lines, encoding, sums, sum_bytes)
             }
             // Not an `unsafe` call: the compiler checks that the list covers the tile's features.
             $(#[target_feature(enable = $feature)])*
@@ -295,7 +296,7 @@ macro_rules! kernel {
                     pack_rhs::<{ pack::SHORT_RUNS }>,
                     pack_rhs::<{ pack::LONG_RUNS }>,
                 ],
-                sum_line,
+                sum_lines,
                 expand: shared.expand,
                 tile: multiply,
                 few_lines: FewLines {

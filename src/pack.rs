@@ -11,7 +11,7 @@
 //! Padding (lines up to a whole panel, depth up to a whole group) is zero, so it adds nothing to sums and products.
 
 use crate::conv::Patches;
-use crate::matrix::{Encoding, Operand, Order};
+use crate::matrix::{Encoding, Lines, Operand, Order};
 use crate::reading::Reading;
 
 mod lines;
@@ -27,7 +27,7 @@ mod tests;
 pub(crate) use lines::pack_lhs;
 pub(crate) use panels::pack_rhs;
 pub(crate) use patches::pack_patches;
-pub(crate) use sums::{sum_line, sum_short};
+pub(crate) use sums::sum_lines;
 
 /// What one instruction sums, and so how both sides are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,8 +127,9 @@ pub(crate) type PackPatchesFn =
 pub(crate) type PackRhsFn =
     unsafe fn(src: &Operand, reading: &Reading, first: usize, panels: &mut [u8], sums: &mut [i32]);
 
-/// Sums the numbers of one line of the LHS, as the kernels read it.
-pub(crate) type SumLineFn = unsafe fn(line: &[u8], encoding: Encoding) -> i32;
+/// Sums the numbers of as many lines of the LHS as there are sums, as the kernels read them: all at once, for a call takes as long
+/// as to sum a line of a hundred numbers.
+pub(crate) type SumLinesFn = unsafe fn(lines: &Lines, encoding: Encoding, sums: &mut [i32]);
 
 /// A panel's bytes as groups of `W` lines of `G` bytes.
 #[inline(always)]

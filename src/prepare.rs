@@ -2,7 +2,7 @@
 
 use crate::conv::Patches;
 use crate::kernel::Kernel;
-use crate::matrix::{Encoding, Operand};
+use crate::matrix::{Encoding, Lines, Operand};
 use crate::pack;
 use crate::planes::Planes;
 use crate::reading::Reading;
@@ -111,24 +111,25 @@ impl Kernel {
         self.pack_lines_apart(src, reading, 0..1, bytes.len(), bytes, &mut []);
     }
 
-    /// The sum of a line of an LHS that the kernels read as `encoding`.
+    /// Sums as many lines of an LHS, which the kernels read as `encoding`, as there are sums.
     #[inline]
-    pub(crate) fn sum_line(&self, line: &[u8], encoding: Encoding) -> i32 {
-        if self.groups.are_bytes() && line.len() < pack::STRETCH {
-            return pack::sum_short(line, encoding);
+    pub(crate) fn sum_lines(&self, lines: Lines, encoding: Encoding, sums: &mut [i32]) {
+        if sums.is_empty() {
+            return;
         }
         // SAFETY: whoever has a kernel has a CPU that runs it.
-        unsafe { (self.sum_line)(line, encoding) }
+        unsafe { (self.sum_lines)(&lines, encoding, sums) }
     }
 
-    /// The sum of a line of an LHS that the kernels read in place.
+    /// As [`Kernel::sum_lines`], of lines that the kernels read in place.
     #[inline]
-    pub(crate) fn sum_in_place(&self, line: &[u8], reading: &Reading) -> i32 {
-        if reading.is_turn() {
-            let turned = reading.shift.wrapping_mul(line.len() as i32);
-            return self.sum_line(line, reading.to.other()).wrapping_add(turned);
+    pub(crate) fn sum_in_place(&self, lines: Lines, reading: &Reading, sums: &mut [i32]) {
+        let is_turn = reading.is_turn();
+        self.sum_lines(lines, if is_turn { reading.to.other() } else { reading.to }, sums);
+        if is_turn {
+            let turned = reading.shift.wrapping_mul(lines.len() as i32);
+            sums.iter_mut().for_each(|sum| *sum = sum.wrapping_add(turned));
         }
-        self.sum_line(line, reading.to)
     }
 
     /// Packs `lines` of an RHS into panels, and sums them if there are `sums`.

@@ -2,11 +2,25 @@
 
 use crate::buffer::{ALIGN, Buffer};
 use crate::error::Error;
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
 /// One for each of so many concurrent callers. Those beyond get buffers of their own.
 const BUFFERS: usize = 16;
+
+/// What the smallest calls need.
+const LITTLE: usize = 4 << 10;
+
+thread_local! {
+    /// For the smallest calls, of which to lock a buffer and to unlock it would take a tenth.
+    static LITTLE_ROOM: RefCell<Room> = const { RefCell::new(Room([0; LITTLE])) };
+}
+
+/// Bytes that begin on a cache line.
+#[repr(align(64))]
+struct Room([u8; LITTLE]);
+const _: () = assert!(align_of::<Room>() == ALIGN);
 
 /// Buffers that stay from call to call. A call borrows the first that no other has.
 pub(crate) struct Shelf {
@@ -73,6 +87,21 @@ impl Shelf {
     /// As [`Shelf::scratch`], for `work` alone, which is quicker than to hand it about.
     #[inline(always)]
     pub(crate) fn lend(&self, len: usize, work: impl FnOnce(&mut [u8])) -> Result<(), Error> {
+        if len > LITTLE {
+            return self.lend_much(len, work);
+        }
+        LITTLE_ROOM.with(|room| match room.try_borrow_mut() {
+            Ok(mut room) => {
+                work(&mut room.0);
+                Ok(())
+            }
+            Err(_) => self.lend_much(len, work),
+        })
+    }
+
+    /// As [`Shelf::lend`], of a buffer.
+    #[inline(always)]
+    fn lend_much(&self, len: usize, work: impl FnOnce(&mut [u8])) -> Result<(), Error> {
         let mut own = Buffer::empty();
         let mut on_loan = self.free();
         let buffer = on_loan.as_mut().map_or(&mut own, |loan| &mut *loan.buffer);

@@ -15,6 +15,9 @@ use crate::span::{self, Spans};
 const MOST_MACS: f64 = 3e5;
 const MOST_ROOM: usize = 40 << 10;
 
+/// The most multiplications beside a packed RHS, and the most depth, of which more would be cut into slices.
+const MOST_MACS_PACKED: f64 = 4e6;
+const MOST_DEPTH_PACKED: usize = 4096;
 /// A small product of 8-bit operands, on one thread. Only the RHS may be packed already.
 pub(crate) struct Small<'a> {
     kernel: &'static Kernel,
@@ -37,7 +40,10 @@ impl<'a> Small<'a> {
     /// None if the product is of another kind.
     #[inline(always)]
     pub(crate) fn new(kernel: &'static Kernel, lhs: &'a Factor<'a>, rhs: &'a Factor<'a>, shape: Shape) -> Option<Self> {
-        if shape.macs() > MOST_MACS || shape.depth == 0 {
+        let panels = rhs.panels();
+        let is_flat = panels.is_some() && shape.depth <= MOST_DEPTH_PACKED;
+        let most = if is_flat { MOST_MACS_PACKED } else { MOST_MACS };
+        if shape.macs() > most || shape.depth == 0 {
             return None;
         }
         let operand = lhs.operand()?;
@@ -46,7 +52,7 @@ impl<'a> Small<'a> {
             let to = kernel.groups.rhs_encoding(lhs_to);
             (kernel, Rhs::Operand(operand), lhs_to, Reading::plain(operand.encoding, to))
         } else {
-            let panels = rhs.panels()?;
+            let panels = panels?;
             let kernel = if panels.is_for(kernel) { kernel } else { kernel.narrow? };
             if !panels.is_for(kernel) {
                 return None;
@@ -81,9 +87,7 @@ impl<'a> Small<'a> {
         let (acc, finishing) = ints.split_at_mut(room.acc);
         let lines = if self.is_in_place {
             let lines = self.lhs.lines();
-            for (row, sum) in lhs_sums.iter_mut().enumerate() {
-                *sum = kernel.sum_in_place(lines.get(row), &self.readings[LHS]);
-            }
+            kernel.sum_in_place(lines, &self.readings[LHS], lhs_sums);
             lines
         } else {
             let pitch = pitch(kernel, depth);
@@ -112,18 +116,16 @@ impl<'a> Small<'a> {
         let as_sums = finish.sums().zip(region.uniform());
         let is_turned = self.is_in_place && self.readings[LHS].is_turn();
         let (width, panel_len) = (kernel.width, kernel.pad(depth) * kernel.width);
-        // Tiles as equal as can be.
-        let height = rows.div_ceil(rows.div_ceil(kernel.rows));
-        let together = height * kernel.finished_together();
-        for panel in 0..cols.div_ceil(width) {
-            let first = panel * width;
+        let Tiles { height, together } = Tiles::new(kernel, rows);
+        // Not `step_by`, which divides.
+        let (mut panel, mut first) = (0, 0);
+        while first < cols {
             region.cols = first..cols.min(first + width);
             region.col_sums = rhs_sums.get(first..first + width).unwrap_or_default();
             let spans = spans.map_or(Spans::Uniform(0), |spans| {
                 let stretches = depth.div_ceil(span::DEPTHS);
                 Spans::PerStretch(&spans[panel * stretches..][..stretches])
             });
-            // Not `step_by`, which divides.
             let mut top = 0;
             while top < rows {
                 region.rows = top..rows.min(top + together);
@@ -159,12 +161,31 @@ impl<'a> Small<'a> {
                     unsafe { (kernel.finish)(finish, &region, acc, finishing) }
                 }
             }
+            (panel, first) = (panel + 1, first + width);
         }
     }
 }
 
 const LHS: usize = 0;
 const RHS: usize = 1;
+
+/// Rows of a tile, and of those that are finished together.
+struct Tiles {
+    height: usize,
+    together: usize,
+}
+
+impl Tiles {
+    /// As equal as can be. To divide takes as long as much else here, so it is left out for one tile.
+    #[inline(always)]
+    fn new(kernel: &Kernel, rows: usize) -> Self {
+        if rows <= kernel.rows {
+            return Self { height: rows, together: rows };
+        }
+        let height = rows.div_ceil(rows.div_ceil(kernel.rows));
+        Self { height, together: height * kernel.finished_together() }
+    }
+}
 
 /// Bytes from one packed line of the LHS to the next.
 fn pitch(kernel: &Kernel, depth: usize) -> usize {
@@ -190,7 +211,7 @@ impl Room {
             rhs: cols * kernel.pad(shape.depth),
             lhs_sums: if is_summed[LHS] { shape.rows } else { 0 },
             rhs_sums: if is_summed[RHS] { cols } else { 0 },
-            acc: shape.rows.min(kernel.finished_together() * kernel.rows) * kernel.width,
+            acc: shape.rows.min(Tiles::new(kernel, shape.rows).together) * kernel.width,
         }
     }
 

@@ -179,14 +179,19 @@ impl<'a> Source<'a> {
                     }
                 }
                 let prepared = Prepared { first, bytes, sums: &[], originals };
-                let pieces = self.pieces.max(1);
+                let sum = |lines: Lines, sums: &mut [i32]| match self.in_place() {
+                    Some(_) => kernel.sum_in_place(lines, reading, sums),
+                    None => kernel.sum_lines(lines, self.encoding(), sums),
+                };
                 for (piece, depth) in self.each_piece().enumerate() {
                     let all = self.lines(&prepared, first..first + count, depth);
-                    for (sums, line) in sums.chunks_exact_mut(pieces).zip(all.iter()) {
-                        sums[piece] = match self.in_place() {
-                            Some(_) => kernel.sum_in_place(line, reading),
-                            None => kernel.sum_line(line, self.encoding()),
-                        };
+                    match self.pieces {
+                        0 | 1 => sum(all, sums),
+                        pieces => {
+                            for (line, sums) in sums.chunks_exact_mut(pieces).enumerate() {
+                                sum(all.part(line..line + 1), &mut sums[piece..piece + 1]);
+                            }
+                        }
                     }
                 }
                 Prepared { sums, ..prepared }

@@ -22,7 +22,7 @@ impl Threads {
     pub(crate) fn count(&self) -> usize {
         match self {
             Self::Own(pool) => pool.threads(),
-            Self::Shared(shared) => shared.pool().threads(),
+            Self::Shared(shared) => shared.threads(),
             Self::Host(host) => host.threads(),
         }
     }
@@ -32,7 +32,7 @@ impl Threads {
     pub(crate) fn are_worth_it(&self) -> bool {
         match self {
             Self::Own(pool) => is_worth_it(pool),
-            Self::Shared(shared) => is_worth_it(&shared.pool()),
+            Self::Shared(shared) => !shared.is_single() && is_worth_it(&shared.pool()),
             Self::Host(_) => false,
         }
     }
@@ -40,6 +40,10 @@ impl Threads {
     /// Calls `task(i)` once for each `i < tasks`, in any order, and returns when all calls have returned. If a task
     /// panics, so does this, and tasks not begun are skipped.
     pub(crate) fn run(&self, tasks: usize, task: impl Fn(usize) + Sync) {
+        if tasks == 1 {
+            // Nobody can help.
+            return task(0);
+        }
         match self {
             Self::Own(pool) => pool.run(tasks, task),
             Self::Shared(shared) => shared.pool().run(tasks, task),

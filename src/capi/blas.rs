@@ -228,7 +228,7 @@ impl Product {
         let [lhs, rhs] = [(lhs, &self.a), (rhs, &self.b)]
             .map(|(operand, side)| Factor::new(operand, Offset::Uniform(-side.zero_point)));
         let names = stages.iter().map(Stage::name);
-        let words = Words { function: self.function, lhs: &lhs, rhs: &rhs, result: ("s32", "row"), stages: names };
+        let words = || Words { function: self.function, lhs, rhs, result: ("s32", "row"), stages: names };
         let context = context()?;
         let finish = Finish::new(&stages, Store::I32(c));
         Ok(verbose::told(words, context, || crate::gemm(context, &lhs, &rhs, &finish))?)

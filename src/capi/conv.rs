@@ -15,9 +15,10 @@ use super::{Failure, Status, Within, guard};
 use crate::conv::{Conv, Filter, Plan};
 use crate::error::Error;
 use crate::kernel::Kernel;
-use crate::matrix::{Encoding, bytes_of};
+use crate::matrix::{Encoding, Offset, bytes_of};
 use crate::output::Finish;
 use crate::packed::{Packing, Purpose, ResultOrder, Side};
+use std::mem::MaybeUninit;
 
 /// How much memory packed weights take at most: for callers who bring their own, and to know before.
 ///
@@ -132,7 +133,9 @@ pub unsafe extern "C" fn qgemm_conv_run(
         // SAFETY: this function's own promise, for all that follows.
         unsafe {
             let options = run_options(options)?;
-            let (call, conv) = read(plan_of(plan)?, image, weights, result)?;
+            let (plan, mut call) = (plan_of(plan)?, Call::new(["image", "weights"]));
+            call.read_conv(plan, image, weights, result)?;
+            let conv = call.conv(plan)?;
             let mut pipeline = Stages::new(call.sums());
             pipeline.read(stages, stage_count, &call.frame)?;
             let store = call.store(pipeline.gives)?;
@@ -144,8 +147,7 @@ pub unsafe extern "C" fn qgemm_conv_run(
             if let Some(workspace) = &workspace {
                 call.check_apart(&bytes_of(workspace), &finish)?;
             }
-            let lhs = conv.lhs(0);
-            let words = Words { function: "conv", lhs: &lhs, ..call.words(pipeline.names()) };
+            let words = || Words { function: "conv", lhs: conv.lhs(0), ..call.words(pipeline.names()) };
             verbose::told(words, &context, || conv.run(&context, &finish, workspace))?;
             Ok(())
         }
@@ -177,8 +179,9 @@ pub unsafe extern "C" fn qgemm_conv_workspace_size(
         check_pointer("size", size)?;
         // SAFETY: this function's own promise, for all that follows.
         unsafe {
-            let (_, conv) = read(plan_of(plan)?, image, weights, result)?;
-            let needed = conv.workspace_len(&*CallContext::new(context)?)?;
+            let (plan, mut call) = (plan_of(plan)?, Call::new(["image", "weights"]));
+            call.read_conv(plan, image, weights, result)?;
+            let needed = call.conv(plan)?.workspace_len(&*CallContext::new(context)?)?;
             size.write(needed);
             Ok(())
         }
@@ -202,13 +205,13 @@ fn complete(argument: &'static str, value: &mut i64, other: &'static str, expect
 }
 
 impl RawOperand {
-    /// The same with its shape and its type, which may be left out.
-    fn completed(
-        mut self,
+    /// Puts in its shape and its type, which may be left out.
+    fn complete(
+        &mut self,
         (rows, why_rows): (usize, &'static str),
         (cols, why_cols): (usize, &'static str),
         encoding: Encoding,
-    ) -> Result<Self, Error> {
+    ) -> Result<(), Error> {
         complete("rows", &mut self.rows, why_rows, rows)?;
         complete("cols", &mut self.cols, why_cols, cols)?;
         if self.r#type == 0 {
@@ -218,22 +221,23 @@ impl RawOperand {
             let expected = "0 or the type that the convolution has there";
             return Err(Error::Type { argument: "type", value: self.r#type, expected });
         }
-        Ok(self)
+        Ok(())
     }
 }
 
 const ROWS_OF_WEIGHTS: &str = "filter_height * filter_width * (input_channels / groups)";
 
-/// The weights, if they are whole.
+/// The weights, completed.
 ///
 /// # Safety
 /// `weights` is null or has as many bytes as it says.
-unsafe fn weights_of(filter: &Filter, weights: *const RawOperand) -> Result<RawOperand, Failure> {
+#[inline(always)]
+unsafe fn weights_of(filter: &Filter, depth: usize, weights: *const RawOperand) -> Result<RawOperand, Failure> {
     // SAFETY: this function's own promise.
-    let raw = unsafe { versioned::read("weights", weights)? };
-    let depth = filter.depth().ok_or(Error::TooLarge { argument: "weights" })?;
-    raw.completed((depth, ROWS_OF_WEIGHTS), (filter.channels[1], "output_channels"), filter.encodings[1])
-        .within("weights")
+    let mut raw = unsafe { *versioned::read_in("weights", weights, &mut MaybeUninit::uninit())? };
+    let (rows, cols) = ((depth, ROWS_OF_WEIGHTS), (filter.channels[1], "output_channels"));
+    raw.complete(rows, cols, filter.encodings[1]).within("weights")?;
+    Ok(raw)
 }
 
 /// # Safety
@@ -246,7 +250,8 @@ unsafe fn request<'a>(
     // SAFETY: this function's own promise, for all that follows.
     unsafe {
         let filter = filter(desc)?;
-        let raw = weights_of(&filter, weights)?;
+        let depth = filter.depth().ok_or(Error::TooLarge { argument: "weights" })?;
+        let raw = weights_of(&filter, depth, weights)?;
         let options = PackOptions::for_weights(&filter, options)?;
         if !raw.packed.is_null() {
             return Err(Error::Given { argument: "packed" }).within("weights");
@@ -301,52 +306,60 @@ unsafe fn run_options(options: *const GemmOptions) -> Result<GemmOptions, Failur
     }
 }
 
-/// The convolution, and its matrices as a call knows them.
-///
-/// # Safety
-/// As for `qgemm_conv_run`.
-unsafe fn read<'a>(
-    plan: &'a Plan,
-    image: *const RawOperand,
-    weights: *const RawOperand,
-    result: *const RawResult,
-) -> Result<(Call<'a>, Conv<'a>), Failure> {
-    let filter = plan.filter();
-    // Plans have as many pixels as can be counted.
-    let pixels = plan.images().pixels().ok_or(Error::Internal)?;
-    // SAFETY: this function's own promise, for all that follows.
-    unsafe {
-        let image = versioned::read("image", image)?
-            .completed((pixels, "batch * height * width"), (filter.channels[0], "input_channels"), filter.encodings[0])
-            .within("image")?;
-        if !image.packed.is_null() {
-            return Err(Error::Given { argument: "packed" }).within("image");
+impl<'a> Call<'a> {
+    /// Fills it in where it is, as [`Call::read`] does.
+    ///
+    /// # Safety
+    /// As for `qgemm_conv_run`.
+    unsafe fn read_conv(
+        &mut self,
+        plan: &Plan,
+        image: *const RawOperand,
+        weights: *const RawOperand,
+        result: *const RawResult,
+    ) -> Result<(), Failure> {
+        let filter = plan.filter();
+        // Plans have as many pixels as can be counted.
+        let pixels = plan.images().pixels().ok_or(Error::Internal)?;
+        // SAFETY: this function's own promise, for all that follows.
+        unsafe {
+            let mut image = *versioned::read_in("image", image, &mut MaybeUninit::uninit())?;
+            let (rows, cols) = ((pixels, "batch * height * width"), (filter.channels[0], "input_channels"));
+            image.complete(rows, cols, filter.encodings[0]).within("image")?;
+            if !image.packed.is_null() {
+                return Err(Error::Given { argument: "packed" }).within("image");
+            }
+            check_row_major(image.order).within("image")?;
+            image.factor(Side::Lhs, &mut self.lhs).within("image")?;
+            if image.offset.axis != QGEMM_UNIFORM {
+                return Err(Error::Option { argument: "offset.axis", value: image.offset.axis }).within("image");
+            }
+            weights_of(filter, plan.depth(), weights)?.factor(Side::Rhs, &mut self.rhs).within("weights")?;
+            self.result = *versioned::read_in("result", result, &mut MaybeUninit::uninit())?;
         }
-        check_row_major(image.order).within("image")?;
-        let mut call = Call::new(["image", "weights"]);
-        image.factor(Side::Lhs, &mut call.lhs).within("image")?;
-        if image.offset.axis != QGEMM_UNIFORM {
-            return Err(Error::Option { argument: "offset.axis", value: image.offset.axis }).within("image");
-        }
-        let view = image.view(Side::Lhs).within("image")?;
-        weights_of(filter, weights)?.factor(Side::Rhs, &mut call.rhs).within("weights")?;
-        let (lhs, rhs) = (&call.lhs, call.rhs);
+        let Self { rhs, result, .. } = self;
         // What is packed may have another shape, where one of 0 was to be completed.
-        let depth = filter.depth().ok_or(Error::Internal)?;
-        agree("rows", rhs.depth(), ROWS_OF_WEIGHTS, depth).within("weights")?;
+        agree("rows", rhs.depth(), ROWS_OF_WEIGHTS, plan.depth()).within("weights")?;
         agree("cols", rhs.lines(), "output_channels", filter.channels[1]).within("weights")?;
         if rhs.segment().is_some() {
             return Err(Error::ScaledTwice { other: "it cannot be convolved" }.into());
         }
-        let mut result = versioned::read("result", result)?;
         check_row_major(result.order).within("result")?;
         let what = "batch times the height and the width of the result";
         complete("rows", &mut result.rows, what, plan.positions()).within("result")?;
         complete("cols", &mut result.cols, "output_channels", filter.channels[1]).within("result")?;
         let (rows, cols) = result.shape().within("result")?;
-        let frame = Frame { rows, cols, major: Major::Row };
-        let conv = Conv::new(plan, view, (image.offset.value, lhs.promised()), rhs).within("image")?;
-        Ok((Call { result, frame, ..call }, conv))
+        self.frame = Frame { rows, cols, major: Major::Row };
+        Ok(())
+    }
+
+    /// The convolution of its matrices.
+    #[inline(always)]
+    fn conv(&'a self, plan: &'a Plan) -> Result<Conv<'a>, Failure> {
+        let (Some(&image), Offset::Uniform(offset)) = (self.lhs.operand(), self.lhs.offset()) else {
+            return Err(Error::Internal.into());
+        };
+        Conv::new(plan, image, (offset, self.lhs.promised()), &self.rhs).within("image")
     }
 }
 

@@ -187,7 +187,7 @@ fn multiply([a, b]: [Factor; 2], transpose_c: i32, finish: &Finish) -> Result<()
         _ => ("eight_bit_int_gemm_u8", "u8"),
     };
     let stages = finish.stages().iter().map(Stage::name);
-    let words = Words { function, lhs: &a, rhs: &b, result: (r#type, order), stages };
+    let words = || Words { function, lhs: a, rhs: b, result: (r#type, order), stages };
     let context = context()?;
     verbose::told(words, context, || crate::gemm(context, &lhs, &rhs, finish))
 }

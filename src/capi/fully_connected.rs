@@ -119,9 +119,10 @@ pub unsafe extern "C" fn qgemm_fully_connected(
             let sides = [("input", &lhs), ("layer->weights", &rhs)];
             check_overlap("output", &store, sides, &stages)?;
             let context = CallContext::new(context)?;
-            let names = stages.iter().map(Stage::name);
-            let result = (layer.output_name(), "row");
-            let words = Words { function: "fully_connected", lhs: &lhs, rhs: &rhs, result, stages: names };
+            let words = || {
+                let (names, result) = (stages.iter().map(Stage::name), (layer.output_name(), "row"));
+                Words { function: "fully_connected", lhs, rhs, result, stages: names }
+            };
             let finish = Finish::new(&stages, store);
             verbose::told(words, &context, || crate::gemm(&context, &lhs, &rhs, &finish))?;
             Ok(())

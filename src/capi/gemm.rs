@@ -127,9 +127,11 @@ pub unsafe extern "C" fn qgemm_gemm(
             if let Some(workspace) = &workspace {
                 call.check_apart(&bytes_of(workspace), &finish)?;
             }
-            verbose::told(call.words(pipeline.names()), &context, || {
-                crate::gemm::gemm_in(&context, lhs, rhs, &finish, workspace)
-            })?;
+            verbose::told(
+                || call.words(pipeline.names()),
+                &context,
+                || crate::gemm::gemm_in(&context, lhs, rhs, &finish, workspace),
+            )?;
             Ok(())
         }
     })
@@ -356,7 +358,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    pub(super) fn words<S>(&self, stages: S) -> Words<'_, S> {
+    pub(super) fn words<S>(&self, stages: S) -> Words<'a, S> {
         let r#type = match self.result.r#type {
             QGEMM_TYPE_U8 => "u8",
             QGEMM_TYPE_S8 => "s8",
@@ -367,12 +369,14 @@ impl<'a> Call<'a> {
             _ => "s32",
         };
         let order = if self.frame.major == Major::Row { "row" } else { "col" };
-        Words { function: "gemm", lhs: &self.lhs, rhs: &self.rhs, result: (r#type, order), stages }
+        Words { function: "gemm", lhs: self.lhs, rhs: self.rhs, result: (r#type, order), stages }
     }
 
+    /// Inlined, for the reason that [`versioned::read_in`] has.
+    ///
     /// # Safety
     /// As for `qgemm_gemm`.
-    #[inline]
+    #[inline(always)]
     pub(super) unsafe fn store(&self, gives: Gives) -> Result<Store<'a>, Failure> {
         let result = &self.result;
         let problem = match (result.r#type, gives) {

@@ -108,8 +108,27 @@ unsafe fn push<'a>(stages: &mut SmallVec<[Stage<'a>; USUAL]>, raw: &RawStage, fr
     let u = &raw.u;
     // SAFETY: any bytes make a valid value of each field; and this function's own promise.
     unsafe {
+        // The usual ones each by itself, so that they are made where they go.
+        match raw.kind {
+            QGEMM_STAGE_BIAS => {
+                stages.push(Stage::Bias(frame.integers("u.bias.bias", &u.bias.bias)?));
+                return Ok(());
+            }
+            QGEMM_STAGE_SCALE => {
+                let exponent = frame.integers("u.scale.exponent", &u.scale.exponent)?;
+                check_exponents("u.scale.exponent", &exponent)?;
+                let multiplier = frame.integers("u.scale.multiplier", &u.scale.multiplier)?;
+                let rounding = checked_rounding("u.scale.rounding", u.scale.rounding)?;
+                stages.push(Stage::Scale(Scale::new(multiplier, exponent, u.scale.offset_after, rounding)));
+                return Ok(());
+            }
+            QGEMM_STAGE_CLAMP => {
+                stages.push(Stage::Clamp { min: u.clamp.min, max: u.clamp.max });
+                return Ok(());
+            }
+            _ => {}
+        }
         stages.push(match raw.kind {
-            QGEMM_STAGE_BIAS => Stage::Bias(frame.integers("u.bias.bias", &u.bias.bias)?),
             QGEMM_STAGE_QUANTIZE_DOWN => {
                 let shift = frame.integers("u.quantize_down.shift", &u.quantize_down.shift)?;
                 if let Some(value) = shift.except(|shift| (0..=31).contains(&shift)) {
@@ -121,14 +140,6 @@ unsafe fn push<'a>(stages: &mut SmallVec<[Stage<'a>; USUAL]>, raw: &RawStage, fr
                     shift,
                 })
             }
-            QGEMM_STAGE_SCALE => {
-                let exponent = frame.integers("u.scale.exponent", &u.scale.exponent)?;
-                check_exponents("u.scale.exponent", &exponent)?;
-                let multiplier = frame.integers("u.scale.multiplier", &u.scale.multiplier)?;
-                let rounding = checked_rounding("u.scale.rounding", u.scale.rounding)?;
-                Stage::Scale(Scale::new(multiplier, exponent, u.scale.offset_after, rounding))
-            }
-            QGEMM_STAGE_CLAMP => Stage::Clamp { min: u.clamp.min, max: u.clamp.max },
             QGEMM_STAGE_TANH => Stage::Tanh(Tanh::new(u.tanh.zero, u.tanh.amplitude).ok_or(Error::Parameter {
                 argument: "u.tanh.amplitude",
                 value: u.tanh.amplitude.into(),

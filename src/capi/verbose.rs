@@ -22,8 +22,8 @@ static IS_ON: LazyLock<bool> = LazyLock::new(|| {
 /// A product in the caller's words.
 pub(super) struct Words<'a, S> {
     pub function: &'static str,
-    pub lhs: &'a Factor<'a>,
-    pub rhs: &'a Factor<'a>,
+    pub lhs: Factor<'a>,
+    pub rhs: Factor<'a>,
     /// Type and order.
     pub result: (&'static str, &'static str),
     pub stages: S,
@@ -32,12 +32,12 @@ pub(super) struct Words<'a, S> {
 /// Computes a product, and prints a line about it if QGEMM_VERBOSE asks for that. Inlined, so that without it no words are
 /// made.
 #[inline(always)]
-pub(super) fn told<S: IntoIterator<Item = &'static str>>(
-    words: Words<S>,
+pub(super) fn told<'w, S: IntoIterator<Item = &'static str>>(
+    words: impl FnOnce() -> Words<'w, S>,
     context: &Context,
     compute: impl FnOnce() -> Result<(), Error>,
 ) -> Result<(), Error> {
-    if *IS_ON { tell(words, context, compute) } else { compute() }
+    if *IS_ON { tell(words(), context, compute) } else { compute() }
 }
 
 #[cold]
@@ -53,7 +53,7 @@ fn tell<S: IntoIterator<Item = &'static str>>(
     let mut line = format!("qgemm_verbose,{function},{},{}", context.kernel.name, context.threads());
     // Writing to a String cannot fail.
     let _ = write!(line, ",{},{},{}", lhs.lines(), rhs.lines(), lhs.depth());
-    let _ = write!(line, ",{},{},{}:{},", operand(lhs, Side::Lhs), operand(rhs, Side::Rhs), result.0, result.1);
+    let _ = write!(line, ",{},{},{}:{},", operand(&lhs, Side::Lhs), operand(&rhs, Side::Rhs), result.0, result.1);
     for (i, stage) in stages.into_iter().enumerate() {
         line += if i == 0 { "" } else { "+" };
         line += stage;

@@ -9,6 +9,10 @@ pub(crate) struct Plan {
     images: Images,
     /// Vertical and horizontal: together they say where each tap of each position lies, so that no table needs an entry for each.
     reaches: [Vec<Reach>; 2],
+    /// Products that each result is the sum of.
+    depth: usize,
+    /// Whether any tap lies beside an image.
+    is_padded: bool,
 }
 
 /// A position of the filter.
@@ -39,18 +43,21 @@ impl Plan {
     /// [`Error::TooLarge`], [`Error::OutOfMemory`].
     pub(crate) fn new(filter: Filter, images: Images) -> Result<Self, Error> {
         let [height, width] = images.size;
-        let mut plan = Self { filter, images, reaches: [Vec::new(), Vec::new()] };
         // All that is counted later.
         let positions = |axis: usize| filter.axes[axis].positions(images.size[axis]).unwrap_or(usize::MAX);
         let results = Images { count: images.count, size: [positions(0), positions(1)] };
-        let is_countable = filter.depth().is_some()
-            && images.pixels().is_some_and(|pixels| pixels <= isize::MAX as usize)
+        let is_countable = images.pixels().is_some_and(|pixels| pixels <= isize::MAX as usize)
             && results.pixels().is_some_and(|positions| positions <= isize::MAX as usize);
-        if !is_countable {
+        let Some(depth) = filter.depth().filter(|_| is_countable) else {
             return Err(Error::TooLarge { argument: "images" });
-        }
-        plan.reaches = [filter.axes[0].reaches(height)?, filter.axes[1].reaches(width)?];
-        Ok(plan)
+        };
+        let reaches = [filter.axes[0].reaches(height)?, filter.axes[1].reaches(width)?];
+        let is_padded = |axis: usize| {
+            let taps = filter.axes[axis].taps;
+            reaches[axis].iter().any(|reach| reach.is_padded(taps))
+        };
+        let is_padded = results.pixels() != Some(0) && (is_padded(0) || is_padded(1));
+        Ok(Self { filter, images, reaches, depth, is_padded })
     }
 
     pub(crate) fn filter(&self) -> &Filter {
@@ -101,10 +108,11 @@ impl Plan {
 
     /// Whether any tap lies beside an image.
     pub(crate) fn is_padded(&self) -> bool {
-        let is_padded = |axis: usize| {
-            let taps = self.filter.axes[axis].taps;
-            self.reaches[axis].iter().any(|reach| reach.is_padded(taps))
-        };
-        self.positions() > 0 && (is_padded(0) || is_padded(1))
+        self.is_padded
+    }
+
+    /// How many products a result is the sum of.
+    pub(crate) fn depth(&self) -> usize {
+        self.depth
     }
 }

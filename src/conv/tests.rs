@@ -124,7 +124,7 @@ impl Problem {
             None => Factor::new(self.weights(), self.offset()),
         };
         let range = ElementRange::of(&image);
-        let conv = Conv::new(&self.plan, image, (self.case.offset, range), weights).unwrap();
+        let conv = Conv::new(&self.plan, image, (self.case.offset, range), &weights).unwrap();
         let mut memory = vec![0; if workspace { conv.workspace_len(context).unwrap() } else { 0 }];
         conv.run(context, finish, workspace.then_some(&mut memory[..])).unwrap();
     }
@@ -265,7 +265,7 @@ fn beside_padding_the_zero_point_has_to_be_an_element() {
         let image = Operand::new(&image, (16, 1), 1, Order::DepthContiguous, Encoding::S8);
         let weights = Operand::new(&weights, (1, 9), 9, Order::DepthContiguous, Encoding::U8);
         let weights = Factor::new(weights, Offset::Uniform(0));
-        Conv::new(&plan(padding), image, (offset, ElementRange::all(Encoding::S8)), weights).is_ok()
+        Conv::new(&plan(padding), image, (offset, ElementRange::all(Encoding::S8)), &weights).is_ok()
     };
     assert!(is_taken([1, 0], 128) && is_taken([1, 0], -127));
     assert!(!is_taken([1, 0], 129) && !is_taken([1, 0], -128) && !is_taken([0, 1], i32::MIN));

@@ -29,7 +29,6 @@ impl<'a> Lines<'a> {
     }
 
     /// How many bytes of each.
-    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
         self.len

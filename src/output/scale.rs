@@ -42,6 +42,7 @@ pub struct Scale<'a> {
 
 impl<'a> Scale<'a> {
     /// Every exponent is -31 to 30.
+    #[inline]
     pub fn new(multiplier: Values<'a, i32>, exponent: Values<'a, i32>, offset_after: i32, rounding: Rounding) -> Self {
         let is_left = !exponent.are_all(|exponent| exponent <= 0);
         Self { multiplier, exponent, offset_after, rounding, is_left }

@@ -1,7 +1,7 @@
 //! The sums of lines, as the kernels read them.
 
 use super::STRETCH;
-use crate::matrix::Encoding;
+use crate::matrix::{Encoding, Lines};
 
 /// The sum of bytes that are numbers of `encoding` after `added` was added to each. They are summed as if unsigned, which
 /// takes one instruction for many bytes, by `sum_bytes`, then put right.
@@ -44,22 +44,21 @@ fn sum_word(word: u64, added: u8, count: usize) -> u32 {
     (pairs.wrapping_mul(u64::MAX / 0xffff) >> 48) as u32
 }
 
+/// Sums as many lines as there are sums.
 #[inline(always)]
-pub(crate) fn sum_line<const WIDENED: bool>(
-    line: &[u8],
+pub(crate) fn sum_lines<const WIDENED: bool>(
+    lines: &Lines,
     encoding: Encoding,
+    sums: &mut [i32],
     sum_bytes: impl Fn(&[[u8; STRETCH]], &[u8; STRETCH], u8) -> u32,
-) -> i32 {
-    if WIDENED {
-        let numbers = line.as_chunks::<2>().0.iter().map(|&x| i32::from(i16::from_ne_bytes(x)));
-        return numbers.fold(0, i32::wrapping_add);
+) {
+    for (i, sum) in sums.iter_mut().enumerate() {
+        let line = lines.get(i);
+        *sum = match WIDENED {
+            true => {
+                line.as_chunks::<2>().0.iter().map(|&x| i32::from(i16::from_ne_bytes(x))).fold(0, i32::wrapping_add)
+            }
+            false => sum_numbers(line, 0, encoding, &sum_bytes),
+        };
     }
-    sum_numbers(line, 0, encoding, &sum_bytes)
-}
-
-/// As [`sum_line`], of fewer bytes than a stretch, for which no function compiled for a kernel need be called.
-#[inline]
-pub(crate) fn sum_short(line: &[u8], encoding: Encoding) -> i32 {
-    debug_assert!(line.len() < STRETCH);
-    sum_numbers(line, 0, encoding, &|_: &[_], _: &_, _| 0)
 }

@@ -219,9 +219,12 @@ impl Pool {
     /// Whether this was asked a short time ago: where small jobs come one after the other, it is worth waking a helper even
     /// for one of them, because it will linger for those that follow.
     pub(crate) fn is_in_demand(&self) -> bool {
+        if self.helpers().is_empty() {
+            return false;
+        }
         let now = self.since.elapsed().as_micros() as usize;
         let before = self.asked.swap(now, Relaxed);
-        !self.helpers().is_empty() && now.wrapping_sub(before) < LINGER.as_micros() as usize
+        now.wrapping_sub(before) < LINGER.as_micros() as usize
     }
 
     /// Calls `task(i)` once for each `i < tasks` and returns when all calls have returned. The caller works alone while

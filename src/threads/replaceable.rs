@@ -28,6 +28,17 @@ impl Replaceable {
         self.pool.store(None);
     }
 
+    /// Whether the next pool is to have but the caller's thread: to look for it takes longer than some products.
+    #[inline]
+    pub(super) fn is_single(&self) -> bool {
+        self.threads.load(Relaxed) == 1
+    }
+
+    /// How many threads work on a job, the caller included
+    pub(super) fn threads(&self) -> usize {
+        if self.is_single() { 1 } else { self.pool().threads() }
+    }
+
     pub(super) fn pool(&self) -> Arc<Pool> {
         loop {
             let threads = self.threads.load(Relaxed);

@@ -114,7 +114,7 @@ impl Case {
         let packed = Packed::new(context.kernel, &weights, &packing, None).unwrap();
         let weights = if self.is_packed { Factor::packed(&packed, offset) } else { Factor::new(weights, offset) };
         let plan = self.plan();
-        let conv = Conv::new(&plan, image, (self.offset, ElementRange::all(encodings[0])), weights).unwrap();
+        let conv = Conv::new(&plan, image, (self.offset, ElementRange::all(encodings[0])), &weights).unwrap();
         let finish = Finish::new(stages, store);
         let mut workspace = vec![0xa5; conv.workspace_len(context).unwrap()];
         conv.run(context, &finish, self.is_packed.then_some(&mut workspace)).unwrap();
