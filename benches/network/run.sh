@@ -21,7 +21,7 @@ nice cmake --build "$cache/network" >&2
 mobilenet=$root/capi-tests/mobilenet
 cmake --install "$cache/network" --prefix "$cache/network/installed" >/dev/null
 installed=$cache/network/installed
-"${CXX:-c++}" -std=c++11 -O2 -shared -fPIC -I "$mobilenet" -I "$installed/include" -I "$installed/include/qgemm/gemmlowp" \
+"${CXX:-c++}" -std=c++11 -O3 -shared -fPIC -I "$mobilenet" -I "$installed/include" -I "$installed/include/qgemm/gemmlowp" \
   "$here/network.cc" "$mobilenet/network.cc" "$mobilenet/steps.cc" \
   -L "$installed/lib" -lqgemm -Wl,-rpath,"$installed/lib" -o "$cache/network/libnetwork.so"
 

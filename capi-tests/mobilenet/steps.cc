@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <vector>
 
 // Convolutions are libqgemm's; this header gives softmax the fixed-point numbers that TensorFlow Lite computes it with.
 #include <fixedpoint/fixedpoint.h>
@@ -121,18 +122,21 @@ public:
 
     void run(const std::int8_t *input, std::int8_t *output) const override {
         const int pixels = layer.filter_height * layer.filter_width, channels = layer.output.channels;
+        std::vector<int> sums(channels);
         for (int y = 0; y < layer.output.height; y++)
-            for (int x = 0; x < layer.output.width; x++)
-                for (int channel = 0; channel < channels; channel++) {
-                    int sum = 0;
-                    for (int row = 0; row < layer.filter_height; row++)
-                        for (int col = 0; col < layer.filter_width; col++) {
-                            const int pixel = (y * layer.stride_height + row) * layer.input.width +
-                                              x * layer.stride_width + col;
-                            sum += input[pixel * channels + channel];
-                        }
-                    *output++ = std::int8_t((sum + (sum > 0 ? pixels / 2 : -pixels / 2)) / pixels);
-                }
+            for (int x = 0; x < layer.output.width; x++) {
+                std::fill(sums.begin(), sums.end(), 0);
+                for (int row = 0; row < layer.filter_height; row++)
+                    for (int col = 0; col < layer.filter_width; col++) {
+                        const int pixel = (y * layer.stride_height + row) * layer.input.width +
+                                          x * layer.stride_width + col;
+                        for (int channel = 0; channel < channels; channel++)
+                            sums[channel] += input[pixel * channels + channel];
+                    }
+                // The quotients of such small numbers are exact in float, or not close to an integer.
+                for (const int sum : sums)
+                    *output++ = std::int8_t(float(sum + (sum > 0 ? pixels / 2 : -pixels / 2)) / float(pixels));
+            }
     }
 
 private:
