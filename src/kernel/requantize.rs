@@ -22,7 +22,7 @@ pub(crate) enum Rule {
 
 /// Numbers of 32 bits, as their bits: the same one for all columns, or one for each.
 #[derive(Clone, Copy)]
-pub(crate) enum Words<'a> {
+pub enum Words<'a> {
     Same(i32),
     Ints(&'a [i32]),
     Floats(&'a [f32]),

@@ -16,7 +16,8 @@ pub enum Values<'a, T> {
 }
 
 /// What lies in 32 bits.
-pub(crate) trait Word: Copy {
+pub trait Word: Copy {
+    /// Some of them, one for each column.
     fn words(values: &[Self]) -> Words<'_>;
     /// Its bits, as they lie there.
     fn from_word(word: i32) -> Self;
