@@ -9,7 +9,7 @@ use fastest::fastest;
 use qgemm::*;
 use std::ffi::c_void;
 use std::hint::black_box;
-use std::ptr::null;
+use std::ptr::{null, null_mut};
 use std::time::Duration;
 
 /// Elements: some that stay in the second cache, and some that do not stay in any.
@@ -33,6 +33,7 @@ fn tensors(c: &mut Criterion) {
         let (mut to, mut real, mut copy) = (vec![0u8; len], vec![0f32; len], vec![0u8; 4 * len]);
         let all = RawChannels { outer: 1, channels: 1, inner: len as i64 };
         let last = RawChannels { outer: (len / CHANNELS) as i64, channels: CHANNELS as i64, inner: 1 };
+        let runs = RawChannels { outer: (len / CHANNELS / 64) as i64, channels: CHANNELS as i64, inner: 64 };
         let (scales, zero_points) = ([300.0f32; CHANNELS], [3i32; CHANNELS]);
         let (multipliers, exponents) = ([1 << 30; CHANNELS], [-7; CHANNELS]);
         let quantization = RawQuantization {
@@ -65,7 +66,8 @@ fn tensors(c: &mut Criterion) {
         let (x, q, s) = (floats.as_ptr(), bytes.as_ptr().cast::<c_void>(), sums.as_ptr().cast::<c_void>());
         let (to, real, context) = (to.as_mut_ptr().cast::<c_void>(), real.as_mut_ptr(), null());
         let (mut min, mut max) = (0.0, 0.0);
-        let (mut row_scales, mut row_offsets) = (vec![0f32; len / 1024], vec![0i32; len / 1024]);
+        let (mut row_scales, mut row_offsets) =
+            (vec![0f32; (len / 1024).max(1024)], vec![0i32; (len / 1024).max(1024)]);
         let rows = RawFloats {
             struct_size: size_of::<RawFloats>(),
             data: x,
@@ -86,12 +88,29 @@ fn tensors(c: &mut Criterion) {
             scales: row_scales.as_mut_ptr(),
             offsets: row_offsets.as_mut_ptr(),
         };
+        let weights = RawFloats { side: QGEMM_RHS, ..rows };
+        let by_col = RawLineQuantization { r#type: QGEMM_TYPE_S8, scheme: QGEMM_SCHEME_SYMMETRIC, ..by_row };
+        let (mut packed, size) = (null_mut(), len + (1 << 16));
+        let mut memory = vec![[0u64; 8]; size / 64];
+        let options = PackOptions {
+            struct_size: size_of::<PackOptions>(),
+            side: QGEMM_RHS,
+            result_order: QGEMM_ROW_MAJOR,
+            other_type: QGEMM_TYPE_U8,
+            bits: 0,
+            memory: memory.as_mut_ptr().cast(),
+            memory_size: size,
+            group_size: 0,
+            scales: null(),
+            zero_points: null(),
+        };
         // SAFETY: all have as many elements as the channels say.
-        let cases: [Case; 10] = unsafe {
+        let cases: [Case; 12] = unsafe {
             [
                 ("quantize", 5, Box::new(|| ok(qgemm_quantize_f32(context, x, to, &all, &quantization)))),
                 ("quantize, times", 5, Box::new(|| ok(qgemm_quantize_f32(context, x, to, &all, &multiply)))),
                 ("quantize per channel", 5, Box::new(|| ok(qgemm_quantize_f32(context, x, to, &last, &quantization)))),
+                ("quantize per run", 5, Box::new(|| ok(qgemm_quantize_f32(context, x, to, &runs, &quantization)))),
                 ("dequantize", 5, Box::new(|| ok(qgemm_dequantize(context, q, real, &all, &quantization)))),
                 ("requantize s32", 5, Box::new(|| ok(qgemm_requantize(context, s, to, &all, &fixed)))),
                 ("requantize s32, float", 5, Box::new(|| ok(qgemm_requantize(context, s, to, &all, &float)))),
@@ -99,6 +118,14 @@ fn tensors(c: &mut Criterion) {
                 ("table", 2, Box::new(|| ok(qgemm_table_apply(context, table.as_ptr(), q, to, len as i64)))),
                 ("min, max", 4, Box::new(|| ok(qgemm_min_max_f32(context, x, &all, &mut min, &mut max)))),
                 ("rows", 5, Box::new(|| ok(qgemm_quantize_lines_f32(context, &rows, &by_row, to)))),
+                (
+                    "weights, packed",
+                    5,
+                    Box::new(|| {
+                        ok(qgemm_pack_f32(context, &weights, &by_col, &options, &mut packed));
+                        qgemm_packed_free(packed);
+                    }),
+                ),
             ]
         };
         for (name, bytes, mut call) in cases {

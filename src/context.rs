@@ -63,6 +63,20 @@ impl Context {
         self.share(elements, bytes, &work);
     }
 
+    /// As [`Context::in_pieces`], for lines of so many bytes each, few of which may be worth a thread.
+    pub(crate) fn in_lines(&self, lines: usize, bytes: usize, work: impl Fn(Range<usize>) + Sync) {
+        // Pieces are multiples of so many.
+        self.in_pieces(lines * ALIGN, bytes.div_ceil(ALIGN), |range| work(range.start / ALIGN..range.end / ALIGN));
+    }
+
+    /// As [`Context::in_lines`], for lines that lie side by side: in pieces that are wide, so that memory is read in long runs.
+    pub(crate) fn in_columns(&self, lines: usize, bytes: usize, work: impl Fn(Range<usize>) + Sync) {
+        const MOST: usize = 1024;
+        let width = lines.div_ceil(self.threads()).clamp(1, MOST).next_multiple_of(ALIGN);
+        let pieces = lines.div_ceil(width);
+        self.in_lines(pieces, width * bytes, |range| work(range.start * width..lines.min(range.end * width)));
+    }
+
     /// As [`Context::in_pieces`]: compiled once, so that neither is the work more than once.
     fn share(&self, elements: usize, bytes: usize, work: &(dyn Fn(Range<usize>) + Sync)) {
         let all = elements.saturating_mul(bytes);

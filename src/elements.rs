@@ -4,6 +4,7 @@
 //! itself, makes others of them, and copies those out.
 
 use crate::blocks::Caches;
+use crate::buffer::ALIGN;
 use crate::context::Context;
 use crate::kernel::{Loop, stream};
 use crate::matrix::Runs;
@@ -68,6 +69,20 @@ impl<T: Copy> Elements<'_, T> {
         self.chunk::<1>(i)[0]
     }
 
+    /// Asks for the cache lines of so many elements, from index `i` on, whether they are there or not.
+    #[inline(always)]
+    pub(crate) fn fetch(&self, i: usize, count: usize) {
+        for at in (0..count * size_of::<T>()).step_by(ALIGN) {
+            stream::fetch(self.data.wrapping_add(i).wrapping_byte_add(at));
+        }
+    }
+
+    /// Asks for the cache lines of as many elements as go together, [`AHEAD`] of index `i`.
+    #[inline(always)]
+    pub(crate) fn fetch_ahead(&self, i: usize) {
+        self.fetch(i + AHEAD / size_of::<T>(), CHUNK);
+    }
+
     /// Makes words of elements, from index `i` on. A loop over slices becomes vectors, which one over arrays seldom does.
     #[inline(always)]
     pub(crate) fn read<W>(&self, i: usize, words: &mut [W], of: impl Fn(T) -> W) {
@@ -76,6 +91,13 @@ impl<T: Copy> Elements<'_, T> {
             // SAFETY: within the elements, which can be read.
             *word = of(unsafe { self.data.add(i + step).read_unaligned() });
         }
+    }
+}
+
+impl<'a, T: Copy> From<&'a mut [T]> for ElementsMut<'a, T> {
+    fn from(slice: &'a mut [T]) -> Self {
+        // SAFETY: as the reference promises.
+        unsafe { Self::from_raw(slice.as_mut_ptr(), slice.len()) }
     }
 }
 
@@ -134,18 +156,22 @@ impl<T: Copy> ElementsMut<'_, T> {
         Self { data, len, is_far: false, lifetime: PhantomData }
     }
 
-    /// The same, written past the caches if they are too many for these and lie elsewhere than what they are made of, which is
-    /// mostly as much: their beginning would have left the last cache before their end is there. It pays where little else
-    /// than memory is waited for: not for additions, nor where parameters vary.
+    /// The same, written past the caches if they and what they are made of are too many for these and lie apart: their beginning
+    /// would have left the last cache before their end is there. It pays where little else than memory is waited for.
     pub(crate) fn past_caches(self, from: &Runs) -> Self {
         let bytes = self.len * size_of::<T>();
-        let is_much = bytes >= stream::LEAST && bytes >= Caches::l3() / 2;
+        let is_much = bytes >= stream::LEAST && bytes + from.bytes() >= Caches::l3();
         if is_much && !self.runs().overlap(from) { self.far() } else { self }
     }
 
     /// The same, written past the caches if the processor can.
     pub(crate) fn far(self) -> Self {
         Self { is_far: stream::is_possible(), ..self }
+    }
+
+    /// Whether they are written past the caches.
+    pub(crate) fn is_far(&self) -> bool {
+        self.is_far
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -162,6 +188,16 @@ impl<T: Copy> ElementsMut<'_, T> {
     pub(crate) fn part(&self, range: Range<usize>) -> Self {
         assert!(range.start <= range.end && range.end <= self.len);
         Self { data: self.data.wrapping_add(range.start), len: range.len(), ..*self }
+    }
+
+    /// All of them.
+    ///
+    /// # Safety
+    /// Nobody else uses them as long as the slice lives.
+    #[expect(clippy::mut_from_ref, reason = "whoever calls it keeps the parts apart")]
+    pub(crate) unsafe fn as_mut_slice(&self) -> &mut [T] {
+        // SAFETY: they can be read and written; and this function's own promise.
+        unsafe { std::slice::from_raw_parts_mut(self.data, self.len) }
     }
 
     /// The element of index `i`.
@@ -244,6 +280,9 @@ impl<'a> ElementsMut<'a, i8> {
 /// Elements that are mapped together: enough for the vectors of any kernel, and few enough to stay in registers.
 pub(crate) const CHUNK: usize = 64;
 
+/// How many bytes ahead elements are asked for that come from memory.
+const AHEAD: usize = 4096;
+
 /// What becomes of elements, one by one.
 pub(crate) trait Map: Sync {
     type From: Copy + Sync;
@@ -280,6 +319,9 @@ impl<M: Map> Loop for Piece<'_, M> {
         let whole = self.range.start + self.range.len() / CHUNK * CHUNK;
         let mut i = self.range.start;
         while i < whole {
+            if self.to.is_far {
+                self.from.fetch_ahead(i);
+            }
             self.chunk::<CHUNK>(i);
             i += CHUNK;
         }
@@ -357,6 +399,8 @@ mod tests {
         let from = Runs::new(other.as_ptr().addr(), 1, 1, 0);
         assert_eq!(is_far(to(len), &from), stream::is_possible());
         assert!(!is_far(to(len / 4), &from));
+        let much = Runs::new(other.as_ptr().addr(), 1, len, 0);
+        assert_eq!(is_far(to(len / 4), &much), stream::is_possible());
         let same = to(len).runs();
         assert!(!is_far(to(len), &same));
     }

@@ -118,11 +118,10 @@ pub(crate) fn rounded_small(x: f32) -> i32 {
 /// | 0.49999997 | 0 |
 #[inline(always)]
 pub(crate) fn rounded_small_away(x: f32) -> i32 {
-    let nearest = rounded_small(x);
-    // Exact: both are multiples of the last bit of `x`.
-    let rest = x - nearest as f32;
-    let is_tie_toward_0 = (rest == 0.5) & (x > 0.0) | (rest == -0.5) & (x < 0.0);
-    nearest.wrapping_add(if is_tie_toward_0 { if x > 0.0 { 1 } else { -1 } } else { 0 })
+    // Cut toward zero: with the greatest float below a half, the sum is rounded to an integer only where a half is there.
+    let inside = if x.abs() < (1 << 23) as f32 { x } else { 0.0 };
+    // SAFETY: a sum of less than 2³¹ in magnitude.
+    unsafe { (inside + 0.5f32.next_down().copysign(inside)).to_int_unchecked() }
 }
 
 /// `x` confined to `least..=greatest`; NaN becomes 0, confined.

@@ -384,6 +384,11 @@ impl Runs {
         Self { start, count, len, stride }
     }
 
+    /// How many bytes belong to them.
+    pub(crate) fn bytes(&self) -> usize {
+        self.count * self.len
+    }
+
     #[inline]
     fn extent(&self) -> usize {
         if self.count == 0 || self.len == 0 {

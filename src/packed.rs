@@ -23,9 +23,11 @@ use header::{Content, Header};
 use label::{Declared, Label};
 use layout::{Layout, Sections};
 use memory::{Memory, ints};
+use std::sync::{Mutex, PoisonError};
 
 mod bits;
 mod bound;
+mod crew;
 mod fill;
 mod header;
 mod label;
@@ -41,6 +43,7 @@ pub(crate) mod tests;
 mod unpack;
 
 pub use bits::Bits;
+pub(crate) use crew::Crew;
 pub use layout::{Foreign, Form};
 pub use line::Line;
 pub(crate) use memory::Lent;
@@ -105,14 +108,20 @@ impl Packed {
         packing: &Packing,
         memory: Option<Lent>,
     ) -> Result<Self, Error> {
+        Self::by(Crew::Alone(kernel), operand, packing, memory)
+    }
+
+    /// As [`Packed::new`], by this crew.
+    pub(crate) fn by(crew: Crew, operand: &Operand, packing: &Packing, memory: Option<Lent>) -> Result<Self, Error> {
         // Before any element is read.
+        let kernel = crew.kernel();
         let size = Self::size(kernel, (operand.lines, operand.depth), packing)?;
         let memory = match memory {
             Some(lent) => Memory::lent(lent, size),
             None => Memory::own(size)?,
         };
         packing.bits.check(operand, packing.purpose.side)?;
-        let range = ElementRange::of(operand);
+        let range = range_by(crew, operand);
         let mut label = Label::of((operand.lines, operand.depth), operand.encoding, packing);
         let (mut kernel, mut spans) = (kernel.packer(packing.bits), None);
         if let Some(narrow) = label.proven(kernel) {
@@ -130,9 +139,9 @@ impl Packed {
             };
             room.reserve(numbers.next_multiple_of(8 * layout.width))?;
         }
-        let (stored, bound) = (label.stored(kernel), bound::of(operand, label.line, packing));
+        let (stored, bound) = (label.stored(kernel), bound::of(crew, operand, label.line, packing));
         let mut packed = Self { memory, kernel, label, layout, sections, stored, bound, range };
-        packed.fill(operand, packing, &spans.unwrap_or_default(), room.as_mut_slice());
+        packed.fill(crew, operand, packing, &spans.unwrap_or_default(), room.as_mut_slice());
         Ok(packed)
     }
 
@@ -298,6 +307,17 @@ impl Packed {
     fn declared(&self) -> Offset<'_> {
         self.label.declared.offset(ints(&self.blob()[self.sections.offsets.clone()]))
     }
+}
+
+/// [`ElementRange::of`] the operand.
+fn range_by(crew: Crew, operand: &Operand) -> ElementRange {
+    let all = Mutex::new(None::<ElementRange>);
+    crew.share_lines(operand, |lines| {
+        let part = ElementRange::of(&operand.part(lines, 0..operand.depth));
+        let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+        *all = Some(all.map_or(part, |all| all.or(&part)));
+    });
+    all.into_inner().unwrap_or_else(PoisonError::into_inner).unwrap_or_else(|| ElementRange::of(operand))
 }
 
 const TOO_LARGE: Error = Error::TooLarge { argument: "operand" };

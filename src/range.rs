@@ -47,6 +47,11 @@ impl ElementRange {
         Self { least, greatest }
     }
 
+    /// What holds both.
+    pub(crate) fn or(&self, other: &Self) -> Self {
+        Self { least: self.least.min(other.least), greatest: self.greatest.max(other.greatest) }
+    }
+
     /// Whether all of `other` is within.
     pub(crate) fn holds(&self, other: &Self) -> bool {
         self.least <= other.least && other.greatest <= self.greatest

@@ -26,8 +26,11 @@ pub use quantize::ToInteger;
 pub(crate) use quantize::{dequantize, quantize};
 pub(crate) use requantize::{Arithmetic, ZeroPoint, requantize};
 
-/// Elements that pass through a loop together: few enough for their words to stay in the nearest cache.
-const BLOCK: usize = 128;
+/// Elements for which the parameters of channels are spread at once.
+const SPREAD: usize = 512;
+
+/// Elements that pass through a loop together at the end of many.
+const FEW: usize = 16;
 
 /// Parameters that a formula has at most.
 const PARAMETERS: usize = 4;
@@ -113,14 +116,6 @@ impl<'a> Each<'a> {
         }
     }
 
-    /// As [`Each::spread`], to where the same was spread for other elements.
-    #[inline(always)]
-    fn spread_again(&self, channels: &Channels, i: usize, to: &mut [i32]) {
-        if !matches!(self, Self::All(_)) {
-            self.spread(channels, i, to);
-        }
-    }
-
     /// Gives each element from index `i` on the word of its channel. Copies and fills need no vectors of the kernel's, so it
     /// is compiled once.
     #[inline(never)]
@@ -164,9 +159,7 @@ impl<F: Formula, R: Read, W: Write> Task<'_, F, R, W> {
         if self.channels.len() == 0 {
             return;
         }
-        if self.parameters.iter().all(|parameter| matches!(parameter, Each::All(_))) {
-            self.to = self.to.past_caches(&self.from.runs());
-        }
+        self.to = self.to.past_caches(&self.from.runs());
         let bytes = self.from.element() + self.to.element();
         context.in_pieces(self.channels.len(), bytes, |range| context.kernel.vectors.run(Piece { task: &self, range }));
     }
@@ -184,11 +177,20 @@ impl<F: Formula, R: Read, W: Write> Loop for Piece<'_, F, R, W> {
     #[inline(always)]
     fn run(self) {
         let Task { formula, parameters, channels, from, to } = self.task;
-        match parameters {
-            &[Each::All(a), Each::All(b), Each::All(c), Each::All(d)] => {
-                each_block(*formula, [a, b, c, d], from, to, self.range);
+        let are_same = parameters.iter().all(|parameter| matches!(parameter, Each::All(_)));
+        if !are_same && channels.inner < CHUNK {
+            return each_block_by_channel(*formula, parameters, channels, from, to, self.range);
+        }
+        let mut i = self.range.start;
+        while i < self.range.end {
+            let (channel, rest) = if are_same { (0, usize::MAX) } else { channels.run(i) };
+            let end = i + rest.min(self.range.end - i);
+            let mut words = [0; PARAMETERS];
+            for (word, parameter) in words.iter_mut().zip(parameters) {
+                *word = parameter.word(channel);
             }
-            _ => each_block_by_channel(*formula, parameters, channels, from, to, self.range),
+            each_block(*formula, words, from, to, i..end);
+            i = end;
         }
     }
 }
@@ -205,10 +207,17 @@ fn each_block<F: Formula>(
     let mut i = range.start;
     // By itself, for words that the compiler knows the number of stay in registers.
     while range.end - i >= CHUNK {
+        if to.is_far() {
+            from.fetch_ahead(i);
+        }
         block(formula, parameters, from, to, i, &mut [0; CHUNK]);
         i += CHUNK;
     }
-    block(formula, parameters, from, to, i, &mut [0; CHUNK][..range.end - i]);
+    while range.end - i >= FEW {
+        block(formula, parameters, from, to, i, &mut [0; FEW]);
+        i += FEW;
+    }
+    block(formula, parameters, from, to, i, &mut [0; FEW][..range.end - i]);
 }
 
 /// The elements from index `i` on, as many as there are words.
@@ -229,6 +238,7 @@ fn block<F: Formula>(
     unsafe { to.write(i, words) };
 }
 
+/// Where they are those of channels of which few elements follow each other.
 #[inline(always)]
 fn each_block_by_channel<F: Formula>(
     formula: F,
@@ -238,28 +248,35 @@ fn each_block_by_channel<F: Formula>(
     to: &impl Write,
     range: Range<usize>,
 ) {
-    let mut spread = [[0; BLOCK]; PARAMETERS];
-    for (spread, parameter) in spread.iter_mut().zip(parameters) {
-        parameter.spread(channels, range.start, spread);
-    }
-    // Blocks of whole periods all have the same parameters.
+    // A chunk's parameters are found in one place also where a period ends within it.
+    let mut spread = [[0; SPREAD + CHUNK]; PARAMETERS];
     let period = channels.period();
-    let len = if period <= BLOCK { BLOCK / period * period } else { BLOCK };
-    let mut i = range.start;
+    let is_whole = period <= SPREAD;
+    let len = if is_whole { period + CHUNK } else { SPREAD };
+    let step = if is_whole { CHUNK % period } else { CHUNK };
+    let (mut i, mut at) = (range.start, 0);
     while i < range.end {
-        if period > BLOCK {
+        if i == range.start || at == SPREAD && !is_whole {
             for (spread, parameter) in spread.iter_mut().zip(parameters) {
-                parameter.spread_again(channels, i, spread);
+                if i == range.start || !matches!(parameter, Each::All(_)) {
+                    parameter.spread(channels, i, &mut spread[..len]);
+                }
             }
+            at = 0;
         }
-        let len = len.min(range.end - i);
-        let mut done = 0;
-        while len - done >= CHUNK {
-            block_by_channel(formula, &spread, done, from, to, i + done, &mut [0; CHUNK]);
-            done += CHUNK;
+        if range.end - i >= CHUNK {
+            if to.is_far() {
+                from.fetch_ahead(i);
+            }
+            block_by_channel(formula, &spread, at, from, to, i, &mut [0; CHUNK]);
+        } else {
+            block_by_channel(formula, &spread, at, from, to, i, &mut [0; CHUNK][..range.end - i]);
         }
-        block_by_channel(formula, &spread, done, from, to, i + done, &mut [0; CHUNK][..len - done]);
-        i += len;
+        i += CHUNK;
+        at += step;
+        if is_whole && at >= period {
+            at -= period;
+        }
     }
 }
 
@@ -267,7 +284,7 @@ fn each_block_by_channel<F: Formula>(
 #[inline(always)]
 fn block_by_channel<F: Formula>(
     formula: F,
-    spread: &[[i32; BLOCK]; PARAMETERS],
+    spread: &[[i32; SPREAD + CHUNK]; PARAMETERS],
     first: usize,
     from: &impl Read,
     to: &impl Write,

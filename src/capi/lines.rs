@@ -13,7 +13,7 @@ use super::{Failure, Status, Within, guard};
 use crate::elements::{ElementsMut, Strided};
 use crate::error::Error;
 use crate::matrix::{Encoding, Offset, Operand, Order, Runs, extent, slice};
-use crate::packed::{Packed, Packing, Segments, Side};
+use crate::packed::{Crew, Packed, Packing, Segments, Side};
 use crate::quantize::Scheme;
 use crate::range::ElementRange;
 use crate::tensor::{Found, Lines};
@@ -195,7 +195,7 @@ pub unsafe extern "C" fn qgemm_pack_f32(
                     segments.zero_points = Some(zero_points.ok_or(Error::TooLarge { argument: "offsets" })?);
                 }
             }
-            let made = Packed::new(context.kernel, &request.operand, &request.packing, memory)?;
+            let made = Packed::by(Crew::Together(&context), &request.operand, &request.packing, memory)?;
             packed.write(handle(made));
             Ok(())
         }

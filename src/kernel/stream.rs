@@ -50,6 +50,19 @@ pub(crate) unsafe fn copy<T: Copy>(to: *mut T, from: *const T, count: usize) {
     }
 }
 
+/// Asks for the cache line of this address, of which nothing needs to be known, unless the processor cannot be asked.
+#[inline(always)]
+pub(crate) fn fetch<T>(address: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every processor of this architecture has it, and it never faults.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(address.cast())
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}
+
 /// To be called by a thread that wrote its part of so many bytes, before others may read them.
 #[inline]
 pub(crate) fn settle(bytes: usize) {

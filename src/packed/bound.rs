@@ -1,69 +1,106 @@
 //! How far the sums of a packed operand's products can be from 0: what checked arithmetic needs to know.
 
-use super::{Label, Line, Packed, Packing};
+use super::{Crew, Label, Line, Packed, Packing};
+use crate::kernel::Loop;
 use crate::matrix::{Encoding, Offset, Operand, Order};
 use std::array::from_fn;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Beyond ±256 an offset gives all numbers of 8 bits the same sign, and each one more adds 1 to each of them.
 const NEAR: i32 = 256;
 
-/// Lines that are summed together.
-const LINES: usize = 64;
+/// Lines that are summed together: enough to read long runs of those that lie side by side.
+const LINES: usize = 512;
+
+/// Sums of 32 bits have room for so many numbers and their offsets.
+const STRETCH: usize = 1 << 16;
 
 /// max over the pieces of the lines of Σ |number + offset - zero point|; at most `u64::MAX`.
-pub(super) fn of(operand: &Operand, line: Line, packing: &Packing) -> u64 {
+pub(super) fn of(crew: Crew, operand: &Operand, line: Line, packing: &Packing) -> u64 {
     let zero_points = packing.segments.and_then(|segments| segments.zero_points);
     let pieces = line.pieces();
     let of_piece = |(piece, depths)| {
         let moved = |line: usize| zero_points.map_or(0, |zero_points| zero_points[line * pieces + piece]);
         let offset = |line| at(packing.offset, line).saturating_sub(moved(line));
-        of_part(&operand.part(0..operand.lines, depths), offset)
+        of_part(crew, &operand.part(0..operand.lines, depths), offset)
     };
     line.each_piece().enumerate().map(of_piece).max().unwrap_or(0)
 }
 
-fn of_part(operand: &Operand, offset: impl Fn(usize) -> i32) -> u64 {
-    let depth = operand.depth as u64;
-    let mut greatest = 0;
-    for first in (0..operand.lines).step_by(LINES) {
-        let lines = LINES.min(operand.lines - first);
-        let offsets: [i32; LINES] = from_fn(|i| if i < lines { offset(first + i) } else { 0 });
-        let near = offsets.map(|offset| offset.clamp(-NEAR, NEAR));
-        let totals = totals(operand, first, lines, near);
-        for ((total, offset), near) in totals.iter().zip(offsets).zip(near).take(lines) {
-            let beyond = u64::from(offset.abs_diff(near)).saturating_mul(depth);
-            greatest = greatest.max(total.saturating_add(beyond));
+fn of_part(crew: Crew, operand: &Operand, offset: impl Fn(usize) -> i32 + Sync) -> u64 {
+    let greatest = AtomicU64::new(0);
+    crew.share_lines(operand, |lines| {
+        for first in lines.clone().step_by(LINES) {
+            let found = of_lines(crew, operand, first..lines.end.min(first + LINES), &offset);
+            greatest.fetch_max(found, Ordering::Relaxed);
         }
-    }
-    greatest
+    });
+    greatest.into_inner()
 }
 
-/// Σ |number + offset| of each of so many lines from `first` on. No offset is beyond [`NEAR`].
-fn totals(operand: &Operand, first: usize, lines: usize, offsets: [i32; LINES]) -> [u64; LINES] {
+/// Of so few lines.
+fn of_lines(crew: Crew, operand: &Operand, lines: Range<usize>, offset: &impl Fn(usize) -> i32) -> u64 {
     // Read as unsigned, all bytes are numbers in one way.
-    let flip = operand.encoding.flip_to(Encoding::U8);
-    let offsets = offsets.map(|offset| offset - operand.encoding.shift_to(Encoding::U8));
-    let distance = |b: u8, offset: i32| (i32::from(b ^ flip) + offset).unsigned_abs();
+    let shift = operand.encoding.shift_to(Encoding::U8);
+    let count = lines.len();
+    let offsets: [i32; LINES] = from_fn(|i| if i < count { offset(lines.start + i) } else { 0 });
+    let near = |offset: i32| offset.clamp(-NEAR, NEAR);
     let mut totals = [0; LINES];
-    match operand.order {
-        Order::DepthContiguous => {
-            for (i, (total, offset)) in totals.iter_mut().zip(offsets).take(lines).enumerate() {
-                // 32 bits have room for so many.
-                for stretch in operand.run(first + i).chunks(1 << 16) {
-                    *total += u64::from(stretch.iter().map(|&b| distance(b, offset)).sum::<u32>());
+    let added = &offsets.map(|offset| near(offset) - shift)[..count];
+    let first = lines.start;
+    crew.kernel().vectors.run(Distances { operand, first, offsets: added, totals: &mut totals[..count] });
+    let far = totals.iter().zip(offsets).take(count).map(|(&total, offset)| {
+        let beyond = u64::from(offset.abs_diff(near(offset))).saturating_mul(operand.depth as u64);
+        total.saturating_add(beyond)
+    });
+    far.max().unwrap_or(0)
+}
+
+/// Adds to `totals` Σ |number + offset| of as many lines from `first` on, each number read as unsigned. No offset is beyond
+/// [`NEAR`] by more than 128.
+struct Distances<'a> {
+    operand: &'a Operand<'a>,
+    first: usize,
+    offsets: &'a [i32],
+    totals: &'a mut [u64],
+}
+
+impl Loop for Distances<'_> {
+    type Result = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { operand, first, offsets, totals } = self;
+        let flip = operand.encoding.flip_to(Encoding::U8);
+        let distance = |b: u8, offset: i32| (i32::from(b ^ flip) + offset).unsigned_abs();
+        match operand.order {
+            Order::DepthContiguous => {
+                for (i, (total, offset)) in totals.iter_mut().zip(offsets).enumerate() {
+                    for stretch in operand.run(first + i).chunks(STRETCH) {
+                        *total += u64::from(stretch.iter().map(|&b| distance(b, *offset)).sum::<u32>());
+                    }
                 }
             }
-        }
-        Order::LineContiguous => {
-            for d in 0..operand.depth {
-                let run = &operand.run(d)[first..][..lines];
-                for ((total, &b), offset) in totals.iter_mut().zip(run).zip(offsets) {
-                    *total += u64::from(distance(b, offset));
+            Order::LineContiguous => {
+                let mut begin = 0;
+                while begin < operand.depth {
+                    let end = operand.depth.min(begin + STRETCH);
+                    let mut sums = [0; LINES];
+                    for d in begin..end {
+                        let run = &operand.run(d)[first..][..totals.len()];
+                        for ((sum, b), offset) in sums.iter_mut().zip(run).zip(offsets) {
+                            *sum += distance(*b, *offset);
+                        }
+                    }
+                    for (total, sum) in totals.iter_mut().zip(sums) {
+                        *total += u64::from(sum);
+                    }
+                    begin = end;
                 }
             }
         }
     }
-    totals
 }
 
 /// The offset of one line.

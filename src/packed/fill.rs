@@ -3,14 +3,15 @@
 use super::header::{self, Content, Header};
 use super::layout::Sections;
 use super::memory::{Memory, ints_mut};
-use super::{Form, Label, Packed, Packing};
+use super::{Crew, Form, Label, Layout, Packed, Packing};
 use crate::buffer::Buffer;
+use crate::elements::ElementsMut;
 use crate::matrix::{Offset, Operand};
 use std::ops::Range;
 
 impl Packed {
     /// Packs into its memory. `proven` are the spans, if they are known. In `room` there is as much as one step of packing numbers of few bits takes.
-    pub(super) fn fill(&mut self, operand: &Operand, packing: &Packing, proven: &[u8], room: &mut [u8]) {
+    pub(super) fn fill(&mut self, crew: Crew, operand: &Operand, packing: &Packing, proven: &[u8], room: &mut [u8]) {
         let mut memory = std::mem::replace(&mut self.memory, Memory::Own(Buffer::empty()));
         let Sections { sums, offsets, scales, zero_points, spans, bytes } = self.sections.clone();
         let (head, content) = memory.as_mut_slice()[..self.sections.end()].split_at_mut(header::LEN);
@@ -26,7 +27,7 @@ impl Packed {
             self.place(segments.zero_points.unwrap_or_default().iter().copied(), ints_mut(zero_points));
         }
         spans.copy_from_slice(proven);
-        self.fill_lines(operand, bytes, ints_mut(sums), room);
+        self.fill_lines(crew, operand, bytes, ints_mut(sums), room);
         let checksum = crc32fast::hash(content);
         let (layout, stored, bound, range) = (self.layout, self.stored, self.bound, self.range);
         let content = Content::Packed { layout, stored, bound, range };
@@ -45,15 +46,16 @@ impl Packed {
         }
     }
 
-    fn fill_lines(&self, operand: &Operand, bytes: &mut [u8], sums: &mut [i32], room: &mut [u8]) {
+    fn fill_lines(&self, crew: Crew, operand: &Operand, bytes: &mut [u8], sums: &mut [i32], room: &mut [u8]) {
         let Self { kernel, label, layout, .. } = self;
-        let all = 0..operand.lines;
         if operand.lines == 0 || operand.depth == 0 {
             return bytes.fill(0);
         }
         match (layout.form, label.line.is_plain()) {
             (Form::Panels, true) => {
-                kernel.pack_panels(operand, &self.reading(), all, bytes, sums);
+                self.in_parts(crew, operand, bytes, sums, |lines, bytes, sums| {
+                    kernel.pack_panels(operand, &self.reading(), lines, bytes, sums);
+                });
             }
             (Form::Panels, false) => {
                 for (i, panel) in bytes.chunks_exact_mut(layout.width * layout.pitch).enumerate() {
@@ -72,9 +74,33 @@ impl Packed {
                 }
             }
             (Form::Lines, _) => {
-                kernel.pack_lines(operand, &self.reading(), all, bytes, sums);
+                self.in_parts(crew, operand, bytes, sums, |lines, bytes, sums| {
+                    kernel.pack_lines(operand, &self.reading(), lines, bytes, sums);
+                });
             }
         }
+    }
+
+    /// Calls `pack` with lines, of whole panels if that is how they lie, and the places of their bytes and sums.
+    fn in_parts(
+        &self,
+        crew: Crew,
+        operand: &Operand,
+        bytes: &mut [u8],
+        sums: &mut [i32],
+        pack: impl Fn(Range<usize>, &mut [u8], &mut [i32]) + Sync,
+    ) {
+        let Layout { width, pitch, .. } = self.layout;
+        let (bytes, sums) = (ElementsMut::from(bytes), ElementsMut::from(sums));
+        crew.share(operand.lines.div_ceil(width), width * (operand.depth + pitch), |panels| {
+            let lines = panels.start * width..panels.end * width;
+            let bytes = bytes.part(lines.start * pitch..lines.end * pitch);
+            // Of lines with segments there are no sums.
+            let sums = sums.part(lines.start.min(sums.len())..lines.end.min(sums.len()));
+            // SAFETY: the lines of different threads are apart.
+            let (bytes, sums) = unsafe { (bytes.as_mut_slice(), sums.as_mut_slice()) };
+            pack(lines.start..lines.end.min(operand.lines), bytes, sums);
+        });
     }
 
     /// Packs one panel piece by piece.

@@ -1,6 +1,7 @@
 //! Packed operands on every kernel against what they were packed from, and loading what is not to be trusted.
 
 use super::*;
+use crate::context::Context;
 use crate::kernel::Tile;
 use crate::kernel::tests::{ODD_KERNELS, narrow, noise};
 use crate::matrix::{Lines, Order};
@@ -643,5 +644,29 @@ fn an_element_of_more_bits_is_named() {
         let data = [byte];
         let operand = Operand::new(&data, (1, 1), 1, Order::DepthContiguous, Encoding::S8);
         assert_eq!(Bits::new(bits).unwrap().check(&operand, Side::Rhs).is_ok(), fits, "{byte} in {bits} bits");
+    }
+}
+
+#[test]
+fn threads_pack_what_one_does() {
+    let (lines, depth) = (1500, 450);
+    let data = noise(5, false, lines * depth);
+    for (kernel, order) in
+        Kernel::available().flat_map(|k| [Order::DepthContiguous, Order::LineContiguous].map(|o| (k, o)))
+    {
+        let stride = if order == Order::DepthContiguous { depth } else { lines };
+        let context = Context::new(kernel, 3);
+        for (side, segment, encoding) in
+            [(Side::Lhs, 0, Encoding::U8), (Side::Rhs, 0, Encoding::S8), (Side::Lhs, 200, Encoding::S8)]
+        {
+            let operand = Operand::new(&data, (lines, depth), stride, order, encoding);
+            let purpose = Purpose { side, result: ResultOrder::RowMajor, other: Encoding::U8 };
+            let scales = vec![1.0; lines * 3];
+            let segments = (segment > 0).then_some(Segments { size: segment, scales: &scales, zero_points: None });
+            let packing = Packing { offset: Offset::Uniform(-3), purpose, bits: Bits::ALL, segments };
+            let [one, three] = [Crew::Alone(kernel), Crew::Together(&context)]
+                .map(|crew| Packed::by(crew, &operand, &packing, None).unwrap());
+            assert!(one.blob() == three.blob(), "{} {order:?} {side:?} {segment}", kernel.name);
+        }
     }
 }

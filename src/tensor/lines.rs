@@ -1,11 +1,11 @@
 //! An operand of real numbers becomes one of bytes, with a scale and a zero point for each line, or for each segment of
 //! one. They follow from the numbers, or are given.
 
-use super::min_max::{Bounds, Columns, in_lines};
+use super::min_max::{Bounds, COLUMNS, Columns};
 use super::quantize::{Divide, DivideAway, Multiply};
-use super::{BLOCK, Formula, PARAMETERS, ToInteger, each_block};
+use super::{FEW, Formula, PARAMETERS, ToInteger, each_block};
 use crate::context::Context;
-use crate::elements::{Elements, ElementsMut, Strided};
+use crate::elements::{CHUNK, Elements, ElementsMut, Strided};
 use crate::kernel::Loop;
 use crate::matrix::Order;
 use crate::quantize::{Quantization, Scheme};
@@ -25,6 +25,9 @@ pub(crate) struct Lines<'a> {
     pub scheme: Option<Scheme>,
     pub range: ElementRange,
 }
+
+/// Numbers that are fetched before their turn at most: the nearest caches have room for so many and as many before them.
+const FETCHED: usize = 1 << 13;
 
 /// A scale and a zero point for each segment of each line.
 pub(crate) struct Found<'a> {
@@ -70,10 +73,10 @@ impl Lines<'_> {
     pub(crate) fn quantize(&self, context: &Context, found: &Found, to: &ElementsMut<u8>) {
         let vectors = context.kernel.vectors;
         match self.order {
-            Order::DepthContiguous => in_lines(context, self.lines, 5 * self.depth, |range| {
+            Order::DepthContiguous => context.in_lines(self.lines, 5 * self.depth, |range| {
                 vectors.run(Along { lines: self, found, to, range });
             }),
-            Order::LineContiguous => context.in_pieces(self.lines, 5 * self.depth, |range| {
+            Order::LineContiguous => context.in_columns(self.lines, 5 * self.depth, |range| {
                 vectors.run(Across { lines: self, found, to, range });
             }),
         }
@@ -102,13 +105,24 @@ impl Loop for Along<'_> {
     fn run(self) {
         let Self { lines, found, to, range } = self;
         let segments = lines.segments();
-        for line in range {
+        for line in range.clone() {
             for segment in 0..segments {
                 let depths = lines.depths(segment);
                 let at = line * lines.depth;
                 let to = to.part(at + depths.start..at + depths.end);
                 let from = lines.from.run(line).part(depths);
+                // What is next comes from memory meanwhile, half of it during each of the two passes.
+                let next = match segment + 1 < segments {
+                    true => Some(lines.from.run(line).part(lines.depths(segment + 1))),
+                    false if line + 1 < range.end => Some(lines.from.run(line + 1).part(lines.depths(0))),
+                    false => None,
+                };
+                let next = next.filter(|next| next.len() <= FETCHED);
+                let half = next.map_or(0, |next| next.len() / 2);
+                let fetch = |half: Range<usize>| next.iter().for_each(|next| next.fetch(half.start, half.len()));
+                fetch(0..half);
                 let ends = if lines.scheme.is_some() { Bounds::of(from).ends() } else { (0.0, 0.0) };
+                fetch(half..2 * half);
                 let [factor, zero_point] = found.words(lines, line * segments + segment, ends);
                 let parameters = [factor, zero_point, lines.range.least, lines.range.greatest];
                 match lines.rule {
@@ -135,17 +149,15 @@ impl Loop for Across<'_> {
     #[inline(always)]
     fn run(self) {
         let (lines, segments) = (self.lines, self.lines.segments());
+        let (mut columns, mut parameters) = (Columns::NONE, [[0; COLUMNS]; 2]);
         let mut first = self.range.start;
         while first < self.range.end {
-            let block = first..self.range.end.min(first + BLOCK);
+            let block = first..self.range.end.min(first + COLUMNS);
             for segment in 0..segments {
-                let mut columns = Columns::NONE;
                 if lines.scheme.is_some() {
-                    for depth in lines.depths(segment) {
-                        columns.widen(lines.from.run(depth).part(block.clone()));
-                    }
+                    let row = |depth| lines.from.run(depth).part(block.clone());
+                    columns.look(block.len(), lines.depths(segment), row);
                 }
-                let mut parameters = [[0; BLOCK]; 2];
                 for (i, line) in block.clone().enumerate() {
                     let words = self.found.words(lines, line * segments + segment, columns.ends(i));
                     [parameters[0][i], parameters[1][i]] = words;
@@ -164,25 +176,43 @@ impl Loop for Across<'_> {
 impl Across<'_> {
     /// Makes bytes of the numbers of a segment of these lines.
     #[inline(always)]
-    fn rows<F: Formula>(
+    fn rows<F: Formula>(&self, formula: F, parameters: &[[i32; COLUMNS]; 2], block: &Range<usize>, segment: usize) {
+        for depth in self.lines.depths(segment) {
+            let from = self.lines.from.run(depth).part(block.clone());
+            let begin = depth * self.lines.lines + block.start;
+            let to = self.to.part(begin..begin + block.len());
+            let mut at = 0;
+            while from.len() - at >= CHUNK {
+                self.some(formula, parameters, from, &to, at, &mut [0; CHUNK]);
+                at += CHUNK;
+            }
+            while from.len() - at >= FEW {
+                self.some(formula, parameters, from, &to, at, &mut [0; FEW]);
+                at += FEW;
+            }
+            self.some(formula, parameters, from, &to, at, &mut [0; FEW][..from.len() - at]);
+        }
+    }
+
+    /// As many numbers of a row as there are words, from index `at` on.
+    #[inline(always)]
+    fn some<F: Formula>(
         &self,
         formula: F,
-        [factors, zero_points]: &[[i32; BLOCK]; 2],
-        block: &Range<usize>,
-        segment: usize,
+        [factors, zero_points]: &[[i32; COLUMNS]; 2],
+        from: Elements<f32>,
+        to: &ElementsMut<u8>,
+        at: usize,
+        words: &mut [i32],
     ) {
         let ElementRange { least, greatest } = self.lines.range;
-        for depth in self.lines.depths(segment) {
-            let from: Elements<f32> = self.lines.from.run(depth).part(block.clone());
-            let mut words = [0; BLOCK];
-            let words = &mut words[..block.len()];
-            from.read(0, words, |x| x.to_bits() as i32);
-            for ((x, factor), zero_point) in words.iter_mut().zip(factors).zip(zero_points) {
-                let parameters: [i32; PARAMETERS] = [*factor, *zero_point, least, greatest];
-                *x = formula.of(*x, parameters);
-            }
-            // SAFETY: the lines of different threads are apart.
-            unsafe { self.to.write(depth * self.lines.lines + block.start, words, |x| x as u8) };
+        from.read(at, words, |x| x.to_bits() as i32);
+        let part = at..at + words.len();
+        for ((x, factor), zero_point) in words.iter_mut().zip(&factors[part.clone()]).zip(&zero_points[part]) {
+            let parameters: [i32; PARAMETERS] = [*factor, *zero_point, least, greatest];
+            *x = formula.of(*x, parameters);
         }
+        // SAFETY: the lines of different threads are apart.
+        unsafe { to.write(at, words, |x| x as u8) };
     }
 }

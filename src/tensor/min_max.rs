@@ -1,15 +1,14 @@
 //! The least and the greatest of real numbers. Those that are not finite do not count.
 
-use super::{BLOCK, Channels};
-use crate::buffer::ALIGN;
+use super::{Channels, FEW};
 use crate::context::Context;
-use crate::elements::Elements;
+use crate::elements::{CHUNK, Elements};
 use crate::kernel::Loop;
 use std::ops::Range;
 use std::sync::Mutex;
 
-/// Numbers that are compared at once.
-const LANES: usize = 32;
+/// Columns that are looked at together: enough to read long runs.
+pub(super) const COLUMNS: usize = 1024;
 
 /// Tells `found` the least and the greatest number of each channel, once for each: 0 and 0 if there are none. A zero is
 /// never negative.
@@ -33,12 +32,12 @@ pub(crate) fn min_max(
     let Channels { outer, channels: count, inner } = channels;
     let bytes = 4 * (from.len() / count.max(1));
     if inner == 1 {
-        context.in_pieces(count, bytes, |range| {
+        context.in_columns(count, bytes, |range| {
             context.kernel.vectors.run(Side { from, channels, range, found: &found });
         });
         return;
     }
-    in_lines(context, count, bytes, |range| {
+    context.in_lines(count, bytes, |range| {
         for channel in range {
             let mut all = Bounds::NONE;
             for i in 0..outer {
@@ -48,12 +47,6 @@ pub(crate) fn min_max(
             found(channel, all.ends());
         }
     });
-}
-
-/// As [`Context::in_pieces`], for lines of so many bytes each, few of which may be worth a thread.
-pub(super) fn in_lines(context: &Context, lines: usize, bytes: usize, work: impl Fn(Range<usize>) + Sync) {
-    // Pieces are multiples of so many.
-    context.in_pieces(lines * ALIGN, bytes.div_ceil(ALIGN), |range| work(range.start / ALIGN..range.end / ALIGN));
 }
 
 /// From where to where some numbers go.
@@ -75,14 +68,21 @@ impl Bounds {
         }
     }
 
+    /// Those of this number, too, if it counts; unless it is `CHECKED`, infinities do.
     #[inline(always)]
-    pub(super) fn with(self, x: f32) -> Self {
+    fn with<const CHECKED: bool>(self, x: f32) -> Self {
         // Without a branch; NaN is neither.
-        let is_finite = (f32::MIN..=f32::MAX).contains(&x);
+        let counts = !CHECKED || (f32::MIN..=f32::MAX).contains(&x);
         Self {
-            least: if (x < self.least) & is_finite { x } else { self.least },
-            greatest: if (x > self.greatest) & is_finite { x } else { self.greatest },
+            least: if (x < self.least) & counts { x } else { self.least },
+            greatest: if (x > self.greatest) & counts { x } else { self.greatest },
         }
+    }
+
+    /// Whether some infinity counted, or there was nothing but NaN.
+    #[inline(always)]
+    fn is_infinite(&self) -> bool {
+        self.least.is_infinite() | self.greatest.is_infinite()
     }
 
     /// Both, or 0 and 0; never -0, for which of two zeros comes first is chance.
@@ -94,30 +94,51 @@ impl Bounds {
     /// Those of all elements.
     #[inline(always)]
     pub(super) fn of(from: Elements<f32>) -> Self {
-        let (mut least, mut greatest) = ([f32::INFINITY; LANES], [f32::NEG_INFINITY; LANES]);
+        // Mostly there are no infinities, and not to look for them takes half of the time.
+        let all = Self::among::<false>(from);
+        if all.is_infinite() { Self::among::<true>(from) } else { all }
+    }
+
+    #[inline(always)]
+    fn among<const CHECKED: bool>(from: Elements<f32>) -> Self {
+        let (mut least, mut greatest) = ([f32::INFINITY; CHUNK], [f32::NEG_INFINITY; CHUNK]);
         let mut i = 0;
-        while from.len() - i >= LANES {
-            widen(&mut least, &mut greatest, from.chunk::<LANES>(i));
-            i += LANES;
+        while from.len() - i >= CHUNK {
+            widen::<CHECKED, CHUNK>(&mut least, &mut greatest, from, i);
+            i += CHUNK;
         }
-        let mut all = Self::NONE;
-        for (least, greatest) in least.into_iter().zip(greatest) {
-            all = all.or(Self { least, greatest });
+        // By halves: one after the other would take as long as many numbers.
+        let mut half = CHUNK / 2;
+        while half > 0 {
+            for lane in 0..half {
+                let other = Self { least: least[lane + half], greatest: greatest[lane + half] };
+                let both = Self { least: least[lane], greatest: greatest[lane] }.or(other);
+                (least[lane], greatest[lane]) = (both.least, both.greatest);
+            }
+            half /= 2;
         }
+        let mut all = Self { least: least[0], greatest: greatest[0] };
         while i < from.len() {
-            all = all.with(from.get(i));
+            all = all.with::<CHECKED>(from.get(i));
             i += 1;
         }
         all
     }
 }
 
-/// Widens bounds by a number each.
+/// Widens bounds by an element each, from index `i` on.
 #[inline(always)]
-fn widen<const N: usize>(least: &mut [f32; N], greatest: &mut [f32; N], numbers: [f32; N]) {
-    for ((least, greatest), x) in least.iter_mut().zip(greatest).zip(numbers) {
-        let Bounds { least: a, greatest: b } = Bounds { least: *least, greatest: *greatest }.with(x);
-        (*least, *greatest) = (a, b);
+fn widen<const CHECKED: bool, const N: usize>(
+    least: &mut [f32; N],
+    greatest: &mut [f32; N],
+    from: Elements<f32>,
+    i: usize,
+) {
+    let mut numbers = [0.0; N];
+    from.read(i, &mut numbers, |x| x);
+    for lane in 0..N {
+        let both = Bounds { least: least[lane], greatest: greatest[lane] }.with::<CHECKED>(numbers[lane]);
+        (least[lane], greatest[lane]) = (both.least, both.greatest);
     }
 }
 
@@ -148,14 +169,13 @@ impl<F: Fn(usize, (f32, f32))> Loop for Side<'_, F> {
 
     #[inline(always)]
     fn run(self) {
-        let mut first = self.range.start;
+        let (mut first, mut columns) = (self.range.start, Columns::NONE);
         while first < self.range.end {
-            let mut columns = Columns::NONE;
-            let len = BLOCK.min(self.range.end - first);
-            for i in 0..self.channels.outer {
+            let len = COLUMNS.min(self.range.end - first);
+            columns.look(len, 0..self.channels.outer, |i| {
                 let begin = i * self.channels.channels + first;
-                columns.widen(self.from.part(begin..begin + len));
-            }
+                self.from.part(begin..begin + len)
+            });
             for i in 0..len {
                 (self.found)(first + i, columns.ends(i));
             }
@@ -166,27 +186,62 @@ impl<F: Fn(usize, (f32, f32))> Loop for Side<'_, F> {
 
 /// The bounds of up to so many columns.
 pub(super) struct Columns {
-    least: [f32; BLOCK],
-    greatest: [f32; BLOCK],
+    least: [f32; COLUMNS],
+    greatest: [f32; COLUMNS],
 }
 
 impl Columns {
-    pub(super) const NONE: Self = Self { least: [f32::INFINITY; BLOCK], greatest: [f32::NEG_INFINITY; BLOCK] };
+    pub(super) const NONE: Self = Self { least: [f32::INFINITY; COLUMNS], greatest: [f32::NEG_INFINITY; COLUMNS] };
 
-    /// Widens them by a row, an element for each.
+    /// Makes them those of so many columns, of which each of these rows has an element each.
     #[inline(always)]
-    pub(super) fn widen(&mut self, row: Elements<f32>) {
-        let mut numbers = [0.0; BLOCK];
-        let numbers = &mut numbers[..row.len()];
-        row.read(0, numbers, |x| x);
-        for ((least, greatest), x) in self.least.iter_mut().zip(&mut self.greatest).zip(numbers) {
-            let Bounds { least: a, greatest: b } = Bounds { least: *least, greatest: *greatest }.with(*x);
-            (*least, *greatest) = (a, b);
+    pub(super) fn look<'a>(&mut self, len: usize, rows: Range<usize>, row: impl Fn(usize) -> Elements<'a, f32>) {
+        self.widen::<false>(len, rows.clone(), &row);
+        if (0..len).any(|column| self.of(column).is_infinite()) {
+            self.widen::<true>(len, rows, &row);
         }
     }
 
     #[inline(always)]
+    fn widen<'a, const CHECKED: bool>(
+        &mut self,
+        len: usize,
+        rows: Range<usize>,
+        row: &impl Fn(usize) -> Elements<'a, f32>,
+    ) {
+        self.least[..len].fill(f32::INFINITY);
+        self.greatest[..len].fill(f32::NEG_INFINITY);
+        for i in rows {
+            let (row, mut at) = (row(i), 0);
+            while len - at >= CHUNK {
+                self.widen_some::<CHECKED, CHUNK>(at, row);
+                at += CHUNK;
+            }
+            while len - at >= FEW {
+                self.widen_some::<CHECKED, FEW>(at, row);
+                at += FEW;
+            }
+            while at < len {
+                self.widen_some::<CHECKED, 1>(at, row);
+                at += 1;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn widen_some<const CHECKED: bool, const N: usize>(&mut self, at: usize, row: Elements<f32>) {
+        let least = (&mut self.least[at..at + N]).try_into().expect("as many");
+        let greatest = (&mut self.greatest[at..at + N]).try_into().expect("as many");
+        widen::<CHECKED, N>(least, greatest, row, at);
+    }
+
+    #[inline(always)]
+    fn of(&self, column: usize) -> Bounds {
+        Bounds { least: self.least[column], greatest: self.greatest[column] }
+    }
+
+    #[inline(always)]
     pub(super) fn ends(&self, column: usize) -> (f32, f32) {
-        Bounds { least: self.least[column], greatest: self.greatest[column] }.ends()
+        self.of(column).ends()
     }
 }

@@ -13,6 +13,9 @@ pub(crate) trait Read: Sync {
 
     /// Reads so many elements, from index `i` on. Always inlined.
     fn read(&self, i: usize, words: &mut [i32]);
+
+    /// As [`Elements::fetch_ahead`]. Always inlined.
+    fn fetch_ahead(&self, i: usize);
 }
 
 /// What words are written to.
@@ -22,6 +25,9 @@ pub(crate) trait Write: Sync {
 
     /// Bytes that an element takes.
     fn element(&self) -> usize;
+
+    /// Whether they are written past the caches.
+    fn is_far(&self) -> bool;
 
     /// Writes so many elements, from index `i` on; of integers the low bits. Always inlined.
     ///
@@ -82,6 +88,16 @@ impl Read for Integers<'_> {
             Self::I32(elements) => elements.read(i, words, |x| x),
         }
     }
+
+    #[inline(always)]
+    fn fetch_ahead(&self, i: usize) {
+        match self {
+            Self::U8(elements) => elements.fetch_ahead(i),
+            Self::I8(elements) => elements.fetch_ahead(i),
+            Self::I16(elements) => elements.fetch_ahead(i),
+            Self::I32(elements) => elements.fetch_ahead(i),
+        }
+    }
 }
 
 impl Read for Elements<'_, f32> {
@@ -96,6 +112,11 @@ impl Read for Elements<'_, f32> {
     #[inline(always)]
     fn read(&self, i: usize, words: &mut [i32]) {
         Elements::read(self, i, words, |x| x.to_bits() as i32);
+    }
+
+    #[inline(always)]
+    fn fetch_ahead(&self, i: usize) {
+        Elements::fetch_ahead(self, i);
     }
 }
 
@@ -143,6 +164,15 @@ impl Write for IntegersMut<'_> {
     }
 
     #[inline(always)]
+    fn is_far(&self) -> bool {
+        match self {
+            Self::U8(elements) => elements.is_far(),
+            Self::I8(elements) => elements.is_far(),
+            Self::I16(elements) => elements.is_far(),
+        }
+    }
+
+    #[inline(always)]
     unsafe fn write(&self, i: usize, words: &[i32]) {
         // SAFETY: this function's own promise, for each.
         unsafe {
@@ -165,6 +195,11 @@ impl Write for ElementsMut<'_, f32> {
     }
 
     #[inline(always)]
+    fn is_far(&self) -> bool {
+        ElementsMut::is_far(self)
+    }
+
+    #[inline(always)]
     unsafe fn write(&self, i: usize, words: &[i32]) {
         // SAFETY: this function's own promise.
         unsafe { ElementsMut::write(self, i, words, |x| f32::from_bits(x as u32)) }
@@ -178,6 +213,11 @@ impl Write for ElementsMut<'_, u8> {
 
     fn element(&self) -> usize {
         1
+    }
+
+    #[inline(always)]
+    fn is_far(&self) -> bool {
+        ElementsMut::is_far(self)
     }
 
     #[inline(always)]

@@ -12,7 +12,7 @@ use std::cell::Cell;
 const S8: ElementRange = ElementRange { least: -128, greatest: 127 };
 
 /// All the same, channels side by side (few, many, very many), in runs (short and long), and enough for threads.
-const SHAPES: [(usize, usize, usize); 13] = [
+const SHAPES: [(usize, usize, usize); 15] = [
     (1, 1, 0),
     (2, 3, 0),
     (1, 1, 1),
@@ -20,6 +20,8 @@ const SHAPES: [(usize, usize, usize); 13] = [
     (50, 3, 1),
     (1, 128, 1),
     (3, 300, 1),
+    (2, 1300, 1),
+    (2, 400, 3),
     (5, 7, 2),
     (4, 90, 3),
     (2, 5, 130),
@@ -261,9 +263,14 @@ fn every_kernel_agrees_on_requantized_bytes() {
 #[test]
 fn every_kernel_agrees_on_quantized_lines() {
     for kernel in Kernel::available() {
-        for (lines, depth, segment, threads) in
-            [(5, 77, None, 1), (200, 40, Some(16), 1), (140, 1100, None, 3), (3, 0, None, 1), (3, 0, Some(1), 1)]
-        {
+        for (lines, depth, segment, threads) in [
+            (5, 77, None, 1),
+            (200, 40, Some(16), 1),
+            (140, 1100, None, 3),
+            (2100, 5, None, 1),
+            (3, 0, None, 1),
+            (3, 0, Some(1), 1),
+        ] {
             for order in [Order::DepthContiguous, Order::LineContiguous] {
                 let (runs, len) = if order == Order::DepthContiguous { (lines, depth) } else { (depth, lines) };
                 let stride = len + 3;
