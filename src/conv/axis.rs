@@ -54,7 +54,8 @@ impl Axis {
     /// The pixel under a tap, of so many; None beside them.
     #[inline(always)]
     pub(super) fn pixel(&self, position: usize, tap: usize, pixels: usize) -> Option<usize> {
-        let pixel = (position * self.stride + tap * self.dilation).checked_sub(self.padding[0])?;
+        // Before the image that wraps around to more than there are.
+        let pixel = (position * self.stride + tap * self.dilation).wrapping_sub(self.padding[0]);
         (pixel < pixels).then_some(pixel)
     }
 

@@ -20,6 +20,7 @@ use std::ops::Range;
 mod groups;
 mod strip;
 mod sums;
+mod sweep;
 #[cfg(test)]
 mod tests;
 mod weights;
@@ -27,7 +28,8 @@ mod weights;
 use groups::{Groups, groups_mut};
 use strip::Strip;
 use sums::Sums;
-use weights::{Layout, Weights};
+use sweep::Sweep;
+use weights::{Layout, MOST_LOWERED, Weights};
 
 /// Channels of a panel: a vector of 512 bits or two of 256. The last panel has half of them if that is enough.
 const LANES: usize = 16;
@@ -41,12 +43,6 @@ const TILE: usize = 192;
 
 /// Bytes that a strip takes at most, if a single window does not take more.
 const MOST_STRIP: usize = 16 << 10;
-
-/// Rows of results that lowering weights is worth.
-const LEAST_DOUBLE: usize = 4;
-
-/// Groups of weights that are lowered, at most.
-const MOST_LOWERED: usize = 16;
 
 /// Multiplications that are worth a second thread in any case, and if it lingers: fewer than those of a product, which
 /// does several times as many in the same time.
@@ -67,6 +63,10 @@ pub(super) struct Depthwise<'a> {
     tile: usize,
     /// How many windows a strip holds.
     stretch: usize,
+    /// Whether a strip has room for what the windows of the next row see, too.
+    is_double: bool,
+    /// Bytes of the longest strip.
+    strip_len: usize,
 }
 
 impl<'a> Depthwise<'a> {
@@ -95,10 +95,12 @@ impl<'a> Depthwise<'a> {
         };
         let width = plan.results().size[1];
         let tile = if width <= TILE { TILE / width * width } else { width.div_ceil(width.div_ceil(TILE)) };
-        let mut depthwise = Self { plan, image, offset, weights, layout, tile, stretch: 1 };
+        let is_double = layout.is_double(&down, plan.results().size[0]);
+        let mut depthwise = Self { plan, image, offset, weights, layout, tile, stretch: 1, is_double, strip_len: 0 };
         let strip = depthwise.strip::<LANES>(0);
-        let fits = |windows: &usize| strip.len(*windows) * depthwise.lanes() * size_of::<Group>() <= MOST_STRIP;
-        depthwise.stretch = (1..=tile.min(width)).rev().find(fits).unwrap_or(1);
+        let len = |windows: usize| strip.len(windows) * depthwise.lanes() * size_of::<Group>();
+        let stretch = (1..=tile.min(width)).rev().find(|&windows| len(windows) <= MOST_STRIP).unwrap_or(1);
+        (depthwise.stretch, depthwise.strip_len) = (stretch, len(stretch));
         Some(depthwise)
     }
 
@@ -159,11 +161,7 @@ impl<'a> Depthwise<'a> {
 
     /// What a worker needs: a strip, the sums of a tile, and twice as much to finish them in.
     fn desk_len(&self) -> usize {
-        Carver::cost(self.strip_len()) + Carver::cost(self.acc_len() * size_of::<i32>())
-    }
-
-    fn strip_len(&self) -> usize {
-        self.strip::<LANES>(0).len(self.stretch) * self.lanes() * size_of::<Group>()
+        Carver::cost(self.strip_len) + Carver::cost(self.acc_len() * size_of::<i32>())
     }
 
     fn acc_len(&self) -> usize {
@@ -175,18 +173,10 @@ impl<'a> Depthwise<'a> {
         if self.layout.in_fours { Encoding::U8 } else { Encoding::S8 }
     }
 
-    /// Whether a strip has room for what the windows of the next row see, too.
-    fn is_double(&self) -> bool {
-        let down = &self.plan.filter().axes[0];
-        let follow = (down.stride, down.dilation) == (1, 1) && self.plan.results().size[0] >= LEAST_DOUBLE;
-        follow && self.layout.rows() > down.taps && self.layout.groups() <= MOST_LOWERED
-    }
-
     fn strip<const L: usize>(&self, first_channel: usize) -> Strip<'_, L> {
         // Beside an image, if there is anything, it is a number of the image's type.
         let padding = self.offset.wrapping_neg() as u8;
-        let rows = self.layout.taps[0] + usize::from(self.is_double());
-        Strip::new(self.plan, &self.image, padding, (self.layout.height(), rows), first_channel)
+        Strip::new(self.plan, &self.image, padding, self.layout.height(), first_channel)
     }
 }
 
@@ -198,42 +188,49 @@ struct Worker<'a> {
     finish: &'a Finish<'a>,
 }
 
+/// Some positions, and the place of the first.
+struct Tile {
+    positions: Range<usize>,
+    place: Place,
+}
+
 impl Worker<'_> {
     /// Computes some positions of the result, of all channels.
     fn tile(&self, positions: Range<usize>, desk: &mut [u8]) {
         let layout = self.depthwise.layout;
+        let place = self.depthwise.plan.place(positions.start);
         let mut first = 0;
         while first < layout.channels {
             let lanes = layout.width(first);
-            let (positions, cols) = (positions.clone(), first..layout.channels.min(first + lanes));
+            let (tile, cols) =
+                (Tile { positions: positions.clone(), place }, first..layout.channels.min(first + lanes));
             match (lanes, layout.is_wide) {
-                (HALF, false) => self.panel::<HALF, LANES>(positions, cols, desk),
-                (_, false) => self.panel::<LANES, LANES>(positions, cols, desk),
-                (HALF, true) => self.panel::<HALF, WIDE>(positions, cols, desk),
-                (LANES, true) => self.panel::<LANES, WIDE>(positions, cols, desk),
-                (_, true) => self.panel::<WIDE, WIDE>(positions, cols, desk),
+                (HALF, false) => self.panel::<HALF, LANES>(tile, cols, desk),
+                (_, false) => self.panel::<LANES, LANES>(tile, cols, desk),
+                (HALF, true) => self.panel::<HALF, WIDE>(tile, cols, desk),
+                (LANES, true) => self.panel::<LANES, WIDE>(tile, cols, desk),
+                (_, true) => self.panel::<WIDE, WIDE>(tile, cols, desk),
             }
             first += lanes;
         }
     }
 
     /// As [`Worker::tile`], of one panel of `L` channels, whose sums are finished in rows of `W`.
-    fn panel<const L: usize, const W: usize>(&self, positions: Range<usize>, cols: Range<usize>, desk: &mut [u8]) {
+    fn panel<const L: usize, const W: usize>(&self, tile: Tile, cols: Range<usize>, desk: &mut [u8]) {
         let Self { depthwise, context, weights, finish } = self;
         let mut carver = Carver::new(desk);
-        let room = groups_mut(carver.bytes(depthwise.strip_len()));
+        let room = groups_mut(carver.bytes(depthwise.strip_len));
         let (acc, finishing) = carver.ints(depthwise.acc_len()).split_at_mut(depthwise.tile * W);
         let strip = depthwise.strip::<L>(cols.start);
         let stretch = depthwise.stretch;
         let weights_of = weights.panel(cols.start);
-        let tile = &mut acc.as_chunks_mut::<W>().0[..positions.len()];
-        let plan = depthwise.plan;
-        let (first, is_double) = (plan.place(positions.start), depthwise.is_double());
-        let panel = Panel { plan, strip, weights: weights_of, is_double, first, stretch, room, acc: tile };
+        let (plan, is_double) = (depthwise.plan, depthwise.is_double);
+        let sums = &mut acc.as_chunks_mut::<W>().0[..tile.positions.len()];
+        let panel = Panel { plan, strip, weights: weights_of, is_double, first: tile.place, stretch, room, acc: sums };
         context.kernel.taps.run(depthwise.layout.in_fours, panel);
         let shift = depthwise.image.encoding.shift_to(depthwise.read_as());
         let region = Region {
-            rows: positions,
+            rows: tile.positions,
             depth: 0,
             row_sums: &[],
             col_sums: weights.sums(cols.start),
@@ -271,6 +268,18 @@ struct Panel<'a, const L: usize, const W: usize> {
 impl<const L: usize, const W: usize> TapsLoop for Panel<'_, L, W> {
     #[inline(always)]
     fn run<const ROWS: usize>(self, taps: impl Taps<ROWS>) {
+        match self.strip.swept::<ROWS>() {
+            None => self.fill(taps),
+            Some(1) => self.sweep::<1, ROWS>(taps),
+            Some(_) => self.sweep::<2, ROWS>(taps),
+        }
+    }
+}
+
+impl<const L: usize, const W: usize> Panel<'_, L, W> {
+    /// By way of strips.
+    #[inline(always)]
+    fn fill<const ROWS: usize>(self, taps: impl Taps<ROWS>) {
         let Self { plan, strip, weights, is_double, first: mut place, stretch, room, mut acc } = self;
         let [height, width] = plan.results().size;
         // Not cleared where there are none.
@@ -297,6 +306,36 @@ impl<const L: usize, const W: usize> TapsLoop for Panel<'_, L, W> {
                 plan.advance(&mut place, windows);
                 acc = rest;
             }
+        }
+    }
+
+    /// Without strips.
+    #[inline(always)]
+    fn sweep<const STRIDE: usize, const ROWS: usize>(self, taps: impl Taps<ROWS>) {
+        let Self { plan, strip, weights, is_double, first: mut place, mut acc, .. } = self;
+        let [height, width] = plan.results().size;
+        let weights = *weights.first_chunk().expect("a group for each column");
+        let mut both = [weights; 2];
+        for (weights, lowered) in weights.iter().zip(&mut both[1]) {
+            taps.lower(weights, &[[0; 2]; L], lowered);
+        }
+        let mut columns = strip.columns(place.x, (width - place.x).min(acc.len()));
+        while !acc.is_empty() {
+            let windows = (width - place.x).min(acc.len());
+            if !columns.are_of(place.x, windows) {
+                columns = strip.columns(place.x, windows);
+            }
+            let (now, rest) = std::mem::take(&mut acc).split_at_mut(windows);
+            if is_double && windows == width && place.y + 1 < height && rest.len() >= width {
+                let (next, rest) = rest.split_at_mut(windows);
+                strip.sweep::<STRIDE, _, _, ROWS, _>(&place, &columns, taps, Sweep::new(both, [now, next]));
+                plan.advance(&mut place, windows);
+                acc = rest;
+            } else {
+                strip.sweep::<STRIDE, _, _, ROWS, _>(&place, &columns, taps, Sweep::new([weights], [now]));
+                acc = rest;
+            }
+            plan.advance(&mut place, windows);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What the windows of a row see of a panel's channels, in the order in which they are multiplied.
 
+use super::sweep::{self, Sweep};
 use super::{Axis, Groups, Place, Plan};
 use crate::kernel::Taps;
 use crate::matrix::{Chunks, Operand};
@@ -15,8 +16,6 @@ pub(super) struct Strip<'a, const L: usize> {
     shares: bool,
     /// Groups in a column.
     height: usize,
-    /// Rows of the image that a column shows: those under the taps, and the next if the window below sees it there.
-    rows: usize,
     /// The image's channels that the panel's are made of.
     channels: Channels,
 }
@@ -52,23 +51,18 @@ enum Channels {
 }
 
 impl<'a, const L: usize> Strip<'a, L> {
-    /// Of columns of so many groups and rows.
-    pub(super) fn new(
-        plan: &'a Plan,
-        image: &'a Operand<'a>,
-        padding: u8,
-        (height, rows): (usize, usize),
-        first: usize,
-    ) -> Self {
+    /// Of columns of so many groups, of the panel that begins with this channel.
+    pub(super) fn new(plan: &'a Plan, image: &'a Operand<'a>, padding: u8, height: usize, first: usize) -> Self {
         let Axis { taps, stride, dilation, .. } = plan.filter().axes[1];
         let [channels, results] = plan.filter().channels;
-        let (multiplier, last) = (results / channels, results.min(first + L) - 1);
-        let channels = match multiplier {
-            1 if last + 1 == first + L => Channels::Each(first),
-            2.. if first / multiplier == last / multiplier => Channels::Same(first / multiplier),
-            _ => Channels::Some(first),
+        let channels = if channels == results {
+            if first + L <= results { Channels::Each(first) } else { Channels::Some(first) }
+        } else {
+            let multiplier = results / channels;
+            let [of_first, of_last] = [first, results.min(first + L) - 1].map(|channel| channel / multiplier);
+            if of_first == of_last { Channels::Same(of_first) } else { Channels::Some(first) }
         };
-        Self { plan, image, padding, shares: dilation == 1 && stride < taps, height, rows, channels }
+        Self { plan, image, padding, shares: dilation == 1 && stride < taps, height, channels }
     }
 
     pub(super) fn height(&self) -> usize {
@@ -79,6 +73,17 @@ impl<'a, const L: usize> Strip<'a, L> {
     pub(super) fn step(&self) -> usize {
         let Axis { taps, stride, .. } = self.plan.filter().axes[1];
         self.height * if self.shares { stride } else { taps }
+    }
+
+    /// How many columns apart windows begin whose columns may be [swept](Sweep). None for other strips.
+    pub(super) fn swept<const ROWS: usize>(&self) -> Option<usize> {
+        let Axis { taps, stride, .. } = self.plan.filter().axes[1];
+        let is_swept = ROWS == 4
+            && self.height == 1
+            && self.shares
+            && taps == sweep::COLUMNS
+            && matches!(self.channels, Channels::Each(_));
+        is_swept.then_some(stride)
     }
 
     /// How many columns so many windows take.
@@ -159,17 +164,11 @@ impl<const L: usize> Strip<'_, L> {
         to: &mut [Groups<L>],
     ) {
         let flip = self.image.encoding.flip_to(T::READ_AS);
-        let ([down, _], [image_height, image_width]) = (&self.plan.filter().axes, self.plan.images().size);
         let count = columns.count;
         let inner = columns.inner.clone();
         let padding = [self.padding; L];
         for group in 0..self.height {
-            // The first pixel of each row. Beyond the last row anything will do, for it is multiplied by 0.
-            let mut rows = [None; ROWS];
-            for (i, first_pixel) in rows.iter_mut().enumerate() {
-                let y = down.pixel(place.y, (ROWS * group + i).min(self.rows - 1), image_height);
-                *first_pixel = y.map(|y| (place.image * image_height + y) * image_width);
-            }
+            let rows = self.rows(place, group);
             let at = inner.start * self.height + group;
             match self.channels {
                 _ if inner.is_empty() => {}
@@ -211,6 +210,50 @@ impl<const L: usize> Strip<'_, L> {
                 taps.join(bytes.each_ref(), flip, to);
             }
         }
+    }
+
+    /// Makes the columns of the windows that begin at a place, one after the other, for a sweep.
+    #[inline(always)]
+    pub(super) fn sweep<const STRIDE: usize, const W: usize, const N: usize, const ROWS: usize, T: Taps<ROWS>>(
+        &self,
+        place: &Place,
+        columns: &Columns,
+        taps: T,
+        mut sweep: Sweep<L, W, N>,
+    ) {
+        let Channels::Each(channel) = self.channels else { return };
+        let flip = self.image.encoding.flip_to(T::READ_AS);
+        let rows = self.rows(place, 0);
+        let padding = [self.padding; L];
+        let beside = [taps.group([self.padding ^ flip; ROWS]); L];
+        let pixels = self.pixels(&rows, columns, channel, &padding);
+        for _ in 0..columns.inner.start {
+            sweep.pass::<STRIDE, ROWS>(taps, &beside);
+        }
+        for pixels in Chunks::side_by_side(&pixels) {
+            let mut column = [[0; 2]; L];
+            taps.join(pixels, flip, &mut column);
+            sweep.pass::<STRIDE, ROWS>(taps, &column);
+        }
+        for _ in columns.inner.end..columns.count {
+            sweep.pass::<STRIDE, ROWS>(taps, &beside);
+        }
+    }
+
+    /// The first pixel of each row that a group shows, if it is on the image. Beyond the last row anything will do, for it is
+    /// multiplied by 0.
+    #[inline(always)]
+    fn rows<const ROWS: usize>(&self, place: &Place, group: usize) -> [Option<usize>; ROWS] {
+        let ([down, _], [height, width]) = (&self.plan.filter().axes, self.plan.images().size);
+        let mut y = (place.y * down.stride + ROWS * group * down.dilation).wrapping_sub(down.padding[0]);
+        let mut pixel = (place.image * height).wrapping_add(y).wrapping_mul(width);
+        let mut rows = [None; ROWS];
+        for row in &mut rows {
+            *row = (y < height).then_some(pixel);
+            y = y.wrapping_add(down.dilation);
+            pixel = pixel.wrapping_add(down.dilation * width);
+        }
+        rows
     }
 
     /// What the panel sees of each row's pixels in the inner columns. A row beside the image is padding again and again.

@@ -2,11 +2,18 @@
 //! taps, whose rows lie in groups; and behind them the sum of each channel's.
 
 use super::groups::{Groups, groups, groups_mut};
-use super::{HALF, LANES, WIDE};
+use super::{Axis, HALF, LANES, WIDE, sweep};
 use crate::buffer::Carver;
 use crate::kernel::{Group, Taps, TapsLoop, TapsWays};
 use crate::matrix::{Encoding, Offset, Operand, Order};
 use std::ops::Range;
+
+/// Rows of results that lowering weights is worth, and those if there are few groups.
+const LEAST_DOUBLE: usize = 4;
+const LEAST_SWEPT: usize = 2;
+
+/// Groups of weights that are lowered, at most.
+pub(super) const MOST_LOWERED: usize = 16;
 
 /// Of how many taps and channels weights are.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +41,13 @@ impl Layout {
     /// Rows of taps in a column of groups, those that fill it up included.
     pub(super) fn rows(&self) -> usize {
         self.height() * if self.in_fours { 4 } else { 2 }
+    }
+
+    /// Whether windows of two rows share what they see: groups have room for one row of taps more.
+    pub(super) fn is_double(&self, down: &Axis, results: usize) -> bool {
+        let least = if self.groups() <= sweep::COLUMNS { LEAST_SWEPT } else { LEAST_DOUBLE };
+        let follow = (down.stride, down.dilation) == (1, 1) && results >= least;
+        follow && self.rows() > down.taps && self.groups() <= MOST_LOWERED
     }
 
     /// Groups of each channel.
@@ -159,36 +173,37 @@ impl<const L: usize> Panel<'_, L> {
     #[inline(always)]
     fn join<const ROWS: usize>(self, taps: impl Taps<ROWS>) {
         let Layout { taps: [rows, cols], .. } = self.layout;
-        let (count, added) = self.added();
-        // Without an offset weights are joined where they lie.
-        let flip = flip(self.operand.encoding, self.offset);
-        let in_place = flip.filter(|_| self.operand.order == Order::LineContiguous && count == L);
         let height = self.layout.height();
+        let count = L.min(self.layout.channels - self.first);
+        // Without an offset weights are joined where they lie.
+        let in_place = self.operand.order == Order::LineContiguous && count == L;
+        let flip = flip(self.operand.encoding, self.offset).filter(|_| in_place);
+        let added = if flip.is_some() { [0; L] } else { self.added().1 };
+        // What stands for 0.
+        let none = [flip.unwrap_or(0); L];
+        let ones = [taps.group([1; ROWS]); L];
         let mut sums = [0i32; L];
-        for col in 0..cols {
-            for i in 0..height {
-                let groups = &mut self.groups[col * height + i];
-                let rows = i * ROWS..rows.min((i + 1) * ROWS);
-                if let Some(flip) = in_place {
-                    // What stands for 0.
-                    let none = [flip; L];
-                    let mut weights = [&none; ROWS];
-                    for (weights, row) in weights.iter_mut().zip(rows) {
-                        *weights = self.operand.chunk(row * cols + col, self.first);
+        for (i, groups) in self.groups[..height * cols].iter_mut().enumerate() {
+            let (col, first_row) = if height == 1 { (i, 0) } else { (i / height, i % height * ROWS) };
+            if let Some(flip) = flip {
+                let mut weights = [&none; ROWS];
+                for (r, weights) in weights.iter_mut().enumerate() {
+                    if first_row + r < rows {
+                        *weights = self.operand.chunk((first_row + r) * cols + col, self.first);
                     }
-                    taps.join(weights, flip, groups);
-                } else {
-                    let mut weights = [[0; L]; ROWS];
-                    for (weights, row) in weights.iter_mut().zip(rows) {
-                        *weights = bytes_of::<L>(self.operand, row * cols + col, self.first, count);
-                        for l in 0..L {
-                            weights[l] = weights[l].wrapping_add(added[l] as u8);
-                        }
-                    }
-                    taps.join(weights.each_ref(), 0, groups);
                 }
-                taps.add(&mut sums, &[taps.group([1; ROWS]); L], groups);
+                taps.join(weights, flip, groups);
+            } else {
+                let mut weights = [[0; L]; ROWS];
+                for (weights, row) in weights.iter_mut().zip(first_row..rows) {
+                    *weights = bytes_of::<L>(self.operand, row * cols + col, self.first, count);
+                    for l in 0..L {
+                        weights[l] = weights[l].wrapping_add(added[l] as u8);
+                    }
+                }
+                taps.join(weights.each_ref(), 0, groups);
             }
+            taps.add(&mut sums, &ones, groups);
         }
         self.sums[..count].copy_from_slice(&sums[..count]);
     }
