@@ -191,6 +191,24 @@ mod tests {
     }
 
     #[test]
+    fn a_call_within_a_call_has_other_memory() {
+        let shelf = Shelf::new();
+        for (outer, inner) in [0, 1, 100, LITTLE, LITTLE + 1].into_iter().flat_map(|len| [(len, 100), (100, len)]) {
+            let within = |memory: &mut [u8]| {
+                let outside = memory.as_ptr_range();
+                assert!(memory.len() >= outer && outside.start.addr().is_multiple_of(ALIGN));
+                let apart = |memory: &mut [u8]| {
+                    let inside = memory.as_ptr_range();
+                    assert!(memory.len() >= inner && inside.start.addr().is_multiple_of(ALIGN));
+                    assert!(inside.end <= outside.start || outside.end <= inside.start);
+                };
+                shelf.lend(inner, apart).unwrap();
+            };
+            shelf.lend(outer, within).unwrap();
+        }
+    }
+
+    #[test]
     fn a_call_that_panics_leaves_its_memory_to_the_next() {
         let shelf = Shelf::new();
         let mut address = 0;

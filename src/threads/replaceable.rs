@@ -70,6 +70,15 @@ mod tests {
     }
 
     #[test]
+    fn one_thread_takes_no_pool() {
+        let shared = Replaceable::new(1);
+        assert_eq!(shared.threads(), 1);
+        assert!(shared.pool.load().is_none());
+        shared.set(2);
+        assert_eq!(shared.threads(), 2);
+    }
+
+    #[test]
     fn a_pool_that_came_too_late_is_replaced() {
         let shared = Replaceable::new(2);
         let late = shared.pool();
