@@ -12,6 +12,10 @@ pub(crate) trait Zip {
     type B: Copy + Sync;
     type To: Copy + Send + Sync;
 
+    /// Whether memory is waited for most of the time, if tensors are too much for the caches. To write others past them made
+    /// TFLite's sums and those in f64 take 10 % longer.
+    const IS_QUICK: bool = false;
+
     /// Always inlined, as `all` is; see [`Loop::run`].
     fn of(&self, a: Self::A, b: Self::B) -> Self::To;
 
@@ -156,8 +160,19 @@ pub(crate) struct Tensors<'a, A, B, To> {
     pub to: ElementsMut<'a, To>,
 }
 
+impl<A: Copy, B: Copy, To: Copy> Tensors<'_, A, B, To> {
+    /// The same, the result written past the caches where [`ElementsMut::past_caches`] says so.
+    fn past_caches(&self) -> Self {
+        let (a, b, to) = (self.a, self.b, self.to.part(0..self.to.len()));
+        let to = if to.runs().overlap(&b.runs()) { to } else { to.past_caches(&a.runs()) };
+        Self { a, b, to }
+    }
+}
+
 /// Joins all elements, on as many threads as pays.
 pub(crate) fn zip<Z: Zip + Sync>(context: &Context, zip: &Z, grid: &Grid, tensors: &Tensors<Z::A, Z::B, Z::To>) {
+    let past_caches = tensors.past_caches();
+    let tensors = if Z::IS_QUICK { &past_caches } else { tensors };
     in_pieces(context, grid, tensors, |range| context.kernel.vectors.run(Piece { zip, grid, tensors, range }));
 }
 
@@ -226,6 +241,10 @@ impl<Z: Zip> Piece<'_, Z> {
         if a_step <= 1 && b_step <= 1 && to_step == 1 {
             // By itself, for a loop that knows the steps is twice as fast.
             while left >= CHUNK && a_step == 1 && b_step == 1 {
+                if Z::IS_QUICK && self.tensors.to.is_far() {
+                    self.tensors.a.fetch_ahead(a);
+                    self.tensors.b.fetch_ahead(b);
+                }
                 self.chunk::<CHUNK>([a, b, to], [1, 1]);
                 (a, b, to, left) = (a + CHUNK, b + CHUNK, to + CHUNK, left - CHUNK);
             }
@@ -250,8 +269,13 @@ impl<Z: Zip> Piece<'_, Z> {
         let Tensors { a: all_a, b: all_b, to: result } = self.tensors;
         let a = if a_step == 1 { all_a.chunk::<N>(a) } else { [all_a.get(a); N] };
         let b = if b_step == 1 { all_b.chunk::<N>(b) } else { [all_b.get(b); N] };
-        // SAFETY: the pieces of different threads are apart.
-        unsafe { result.set(to, self.zip.all(a, b)) }
+        let joined = self.zip.all(a, b);
+        match Z::IS_QUICK {
+            // SAFETY: the pieces of different threads are apart.
+            true => unsafe { result.put(to, joined) },
+            // SAFETY: as above.
+            false => unsafe { result.set(to, joined) },
+        }
     }
 }
 

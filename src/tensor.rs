@@ -29,8 +29,9 @@ pub(crate) use requantize::{Arithmetic, ZeroPoint, requantize};
 /// Elements for which the parameters of channels are spread at once.
 const SPREAD: usize = 512;
 
-/// Elements that pass through a loop together at the end of many.
-const FEW: usize = 16;
+/// Elements that pass through a loop together at the end of many, or twice as many: a quarter of a [`CHUNK`]. Of a loop over so
+/// few the compiler makes one that gathers elements of several.
+const FEW: usize = CHUNK / 4;
 
 /// Parameters that a formula has at most.
 const PARAMETERS: usize = 4;
@@ -213,7 +214,11 @@ fn each_block<F: Formula>(
         block(formula, parameters, from, to, i, &mut [0; CHUNK]);
         i += CHUNK;
     }
-    while range.end - i >= FEW {
+    if range.end - i >= 2 * FEW {
+        block(formula, parameters, from, to, i, &mut [0; 2 * FEW]);
+        i += 2 * FEW;
+    }
+    if range.end - i >= FEW {
         block(formula, parameters, from, to, i, &mut [0; FEW]);
         i += FEW;
     }

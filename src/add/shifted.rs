@@ -34,6 +34,8 @@ impl<T: Code, const AWAY: bool> Zip for Shifted<T, AWAY> {
     type B = T;
     type To = T;
 
+    const IS_QUICK: bool = !AWAY;
+
     #[inline(always)]
     fn of(&self, a: T, b: T) -> T {
         self.all([a], [b])[0]

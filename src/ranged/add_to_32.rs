@@ -128,6 +128,8 @@ impl Zip for Multiples {
     type B = u8;
     type To = i32;
 
+    const IS_QUICK: bool = true;
+
     #[inline(always)]
     fn of(&self, a: u8, b: u8) -> i32 {
         i32::from(a) * self.multipliers[0] + i32::from(b) * self.multipliers[1] + self.offset
@@ -144,6 +146,8 @@ impl Zip for Ratios {
     type A = u8;
     type B = u8;
     type To = i32;
+
+    const IS_QUICK: bool = true;
 
     #[inline(always)]
     fn of(&self, a: u8, b: u8) -> i32 {

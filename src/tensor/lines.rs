@@ -186,7 +186,11 @@ impl Across<'_> {
                 self.some(formula, parameters, from, &to, at, &mut [0; CHUNK]);
                 at += CHUNK;
             }
-            while from.len() - at >= FEW {
+            if from.len() - at >= 2 * FEW {
+                self.some(formula, parameters, from, &to, at, &mut [0; 2 * FEW]);
+                at += 2 * FEW;
+            }
+            if from.len() - at >= FEW {
                 self.some(formula, parameters, from, &to, at, &mut [0; FEW]);
                 at += FEW;
             }

@@ -217,7 +217,11 @@ impl Columns {
                 self.widen_some::<CHECKED, CHUNK>(at, row);
                 at += CHUNK;
             }
-            while len - at >= FEW {
+            if len - at >= 2 * FEW {
+                self.widen_some::<CHECKED, { 2 * FEW }>(at, row);
+                at += 2 * FEW;
+            }
+            if len - at >= FEW {
                 self.widen_some::<CHECKED, FEW>(at, row);
                 at += FEW;
             }
