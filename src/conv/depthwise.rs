@@ -5,6 +5,10 @@
 //! padding is filled in, and the numbers of two rows lie side by side in 16 bits each, for one instruction multiplies and
 //! adds such pairs; or those of four rows in 8 bits each, where there is an instruction for that and weights fit. All windows
 //! that see a column share it, so that each number is moved once for each row of the filter, not once for each tap.
+//! Windows three columns wide, in fours, need no strip: a *sweep* multiplies each column while it is in a register.
+//!
+//! Weights that with their offset are no signed bytes, as those of u8 never are, are split: they are read as signed bytes,
+//! and what is left to be added to all weights of a channel is multiplied by what a column shows, once for all windows.
 
 use super::{Axis, Filter, Place, Plan};
 use crate::blocks::Cut;
@@ -28,8 +32,8 @@ mod weights;
 use groups::{Groups, groups_mut};
 use strip::Strip;
 use sums::Sums;
-use sweep::Sweep;
-use weights::{Layout, MOST_LOWERED, Weights};
+use sweep::{Factors, Sweep};
+use weights::{ADDED, Layout, MOST_LOWERED, Weights};
 
 /// Channels of a panel: a vector of 512 bits or two of 256. The last panel has half of them if that is enough.
 const LANES: usize = 16;
@@ -86,10 +90,13 @@ impl<'a> Depthwise<'a> {
         {
             return None;
         }
-        let in_fours = kernel.taps.has_fours() && are_bytes(&weights);
+        let are_bytes = are_bytes(&weights);
+        let may_split = are_split_in_time(plan.filter()) && weights::may_split(weights.encoding(), weights.offset());
+        let in_fours = kernel.taps.has_fours() && (are_bytes || may_split);
         let layout = Layout {
             taps: [down.taps, across.taps],
             in_fours,
+            is_split: in_fours && !are_bytes,
             is_wide: in_fours && kernel.width == WIDE,
             channels: channels[1],
         };
@@ -226,7 +233,18 @@ impl Worker<'_> {
         let weights_of = weights.panel(cols.start);
         let (plan, is_double) = (depthwise.plan, depthwise.is_double);
         let sums = &mut acc.as_chunks_mut::<W>().0[..tile.positions.len()];
-        let panel = Panel { plan, strip, weights: weights_of, is_double, first: tile.place, stretch, room, acc: sums };
+        let is_split = depthwise.layout.is_split;
+        let panel = Panel {
+            plan,
+            strip,
+            weights: weights_of,
+            is_split,
+            is_double,
+            first: tile.place,
+            stretch,
+            room,
+            acc: sums,
+        };
         context.kernel.taps.run(depthwise.layout.in_fours, panel);
         let shift = depthwise.image.encoding.shift_to(depthwise.read_as());
         let region = Region {
@@ -252,11 +270,19 @@ fn are_bytes(weights: &Factor) -> bool {
     weights::flip(weights.encoding(), weights.offset()).is_some() || weights.greatest() <= i8::MAX as u128
 }
 
+/// Whether what is added to weights takes less time apart from them than pairs of 16 bits take.
+fn are_split_in_time(filter: &Filter) -> bool {
+    let height = filter.axes[0].taps.div_ceil(4);
+    sweep::stride(filter, height).is_some() && filter.channels[0] == filter.channels[1]
+}
+
 /// The sums of a tile's positions, of one panel of channels.
 struct Panel<'a, const L: usize, const W: usize> {
     plan: &'a Plan,
     strip: Strip<'a, L>,
     weights: &'a [Groups<L>],
+    /// Whether behind the weights' groups those lie that are added to all of them.
+    is_split: bool,
     is_double: bool,
     first: Place,
     /// Windows of a strip at most.
@@ -268,10 +294,12 @@ struct Panel<'a, const L: usize, const W: usize> {
 impl<const L: usize, const W: usize> TapsLoop for Panel<'_, L, W> {
     #[inline(always)]
     fn run<const ROWS: usize>(self, taps: impl Taps<ROWS>) {
-        match self.strip.swept::<ROWS>() {
-            None => self.fill(taps),
-            Some(1) => self.sweep::<1, ROWS>(taps),
-            Some(_) => self.sweep::<2, ROWS>(taps),
+        match (self.strip.swept().filter(|_| ROWS == 4), self.is_split) {
+            (None, _) => self.fill(taps),
+            (Some(1), false) => self.sweep::<1, 0, ROWS>(taps),
+            (Some(1), true) => self.sweep::<1, ADDED, ROWS>(taps),
+            (Some(_), false) => self.sweep::<2, 0, ROWS>(taps),
+            (Some(_), true) => self.sweep::<2, ADDED, ROWS>(taps),
         }
     }
 }
@@ -280,7 +308,8 @@ impl<const L: usize, const W: usize> Panel<'_, L, W> {
     /// By way of strips.
     #[inline(always)]
     fn fill<const ROWS: usize>(self, taps: impl Taps<ROWS>) {
-        let Self { plan, strip, weights, is_double, first: mut place, stretch, room, mut acc } = self;
+        let Self { plan, strip, weights, is_split, is_double, first: mut place, stretch, room, mut acc } = self;
+        let added = if is_split { ADDED } else { 0 };
         let [height, width] = plan.results().size;
         // Not cleared where there are none.
         let mut lowered;
@@ -302,7 +331,8 @@ impl<const L: usize, const W: usize> Panel<'_, L, W> {
             let rows = if has_next { 2 } else { 1 };
             for weights in &weights[..rows] {
                 let (now, rest) = std::mem::take(&mut acc).split_at_mut(windows);
-                Sums { strip: room, step: strip.step(), weights, acc: now }.run(taps);
+                let (weights, added) = weights.split_at(weights.len() - added);
+                Sums { strip: room, step: strip.step(), weights, added, acc: now }.run(taps);
                 plan.advance(&mut place, windows);
                 acc = rest;
             }
@@ -311,13 +341,17 @@ impl<const L: usize, const W: usize> Panel<'_, L, W> {
 
     /// Without strips.
     #[inline(always)]
-    fn sweep<const STRIDE: usize, const ROWS: usize>(self, taps: impl Taps<ROWS>) {
+    fn sweep<const STRIDE: usize, const ADDED: usize, const ROWS: usize>(self, taps: impl Taps<ROWS>) {
         let Self { plan, strip, weights, is_double, first: mut place, mut acc, .. } = self;
         let [height, width] = plan.results().size;
-        let weights = *weights.first_chunk().expect("a group for each column");
-        let mut both = [weights; 2];
-        for (weights, lowered) in weights.iter().zip(&mut both[1]) {
-            taps.lower(weights, &[[0; 2]; L], lowered);
+        let (weights, added) = weights.split_first_chunk().expect("a group for each column");
+        let factors = Factors::<L, ADDED> { weights: *weights, added: *added.first_chunk().expect("so many") };
+        let mut both = [factors; 2];
+        for (groups, lowered) in factors.weights.iter().zip(&mut both[1].weights) {
+            taps.lower(groups, &[[0; 2]; L], lowered);
+        }
+        for (groups, lowered) in factors.added.iter().zip(&mut both[1].added) {
+            taps.lower(groups, &[[0; 2]; L], lowered);
         }
         let mut columns = strip.columns(place.x, (width - place.x).min(acc.len()));
         while !acc.is_empty() {
@@ -328,11 +362,11 @@ impl<const L: usize, const W: usize> Panel<'_, L, W> {
             let (now, rest) = std::mem::take(&mut acc).split_at_mut(windows);
             if is_double && windows == width && place.y + 1 < height && rest.len() >= width {
                 let (next, rest) = rest.split_at_mut(windows);
-                strip.sweep::<STRIDE, _, _, ROWS, _>(&place, &columns, taps, Sweep::new(both, [now, next]));
+                strip.sweep::<STRIDE, _, _, _, ROWS, _>(&place, &columns, taps, Sweep::new(both, [now, next]));
                 plan.advance(&mut place, windows);
                 acc = rest;
             } else {
-                strip.sweep::<STRIDE, _, _, ROWS, _>(&place, &columns, taps, Sweep::new([weights], [now]));
+                strip.sweep::<STRIDE, _, _, _, ROWS, _>(&place, &columns, taps, Sweep::new([factors], [now]));
                 acc = rest;
             }
             plan.advance(&mut place, windows);

@@ -25,6 +25,14 @@ pub(crate) trait Taps<const ROWS: usize>: Copy {
     /// Adds the products of each group of `x` and of `y`, which are an image's and weights, to its lane's sum; that wraps around.
     /// Not all four numbers of two pairs are the least of 16 bits.
     fn add<const L: usize>(self, sums: &mut [i32; L], x: &[Group; L], y: &[Group; L]);
+
+    /// Adds to each lane's sum another.
+    #[inline(always)]
+    fn sum<const L: usize>(self, sums: &mut [i32; L], others: &[i32; L]) {
+        for (sum, other) in sums.iter_mut().zip(others) {
+            *sum = sum.wrapping_add(*other);
+        }
+    }
 }
 
 /// A loop over groups of taps, compiled once for each way to multiply them.
@@ -224,6 +232,21 @@ mod x86 {
         }
     }
 
+    /// Adds sums of 8 lanes each.
+    #[cfg(not(only_avx2))]
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn sum_8(sums: &mut [[i32; 8]], others: &[[i32; 8]]) {
+        for (sums, others) in sums.iter_mut().zip(others) {
+            // SAFETY: each is of 32 bytes.
+            unsafe {
+                let others = _mm256_loadu_si256(others.as_ptr().cast());
+                let sum = _mm256_add_epi32(_mm256_loadu_si256(sums.as_ptr().cast()), others);
+                _mm256_storeu_si256(sums.as_mut_ptr().cast(), sum);
+            }
+        }
+    }
+
     /// One half of the rows after the other, 8 lanes each.
     #[cfg(not(only_avx2))]
     #[inline(always)]
@@ -280,6 +303,12 @@ mod x86 {
                         _mm256_storeu_si256(sums.as_mut_ptr().cast(), sum);
                     }
                 }
+            }
+
+            #[inline(always)]
+            fn sum<const L: usize>(self, sums: &mut [i32; L], others: &[i32; L]) {
+                // SAFETY: there is AVX2.
+                unsafe { sum_8(sums.as_chunks_mut().0, others.as_chunks().0) }
             }
         }
     }
@@ -348,6 +377,21 @@ mod x86 {
                         _mm256_storeu_si256(sums.as_mut_ptr().cast(), sum);
                     }
                 }
+            }
+
+            #[inline(always)]
+            fn sum<const L: usize>(self, sums: &mut [i32; L], others: &[i32; L]) {
+                let ((sums, last), (others, last_others)) = (sums.as_chunks_mut::<16>(), others.as_chunks::<16>());
+                for (sums, others) in sums.iter_mut().zip(others) {
+                    // SAFETY: each is of 64 bytes.
+                    unsafe {
+                        let others = _mm512_loadu_si512(others.as_ptr().cast());
+                        let sum = _mm512_add_epi32(_mm512_loadu_si512(sums.as_ptr().cast()), others);
+                        _mm512_storeu_si512(sums.as_mut_ptr().cast(), sum);
+                    }
+                }
+                // SAFETY: with AVX-512 there is AVX2.
+                unsafe { sum_8(last.as_chunks_mut().0, last_others.as_chunks().0) }
             }
         }
 

@@ -76,14 +76,9 @@ impl<'a, const L: usize> Strip<'a, L> {
     }
 
     /// How many columns apart windows begin whose columns may be [swept](Sweep). None for other strips.
-    pub(super) fn swept<const ROWS: usize>(&self) -> Option<usize> {
-        let Axis { taps, stride, .. } = self.plan.filter().axes[1];
-        let is_swept = ROWS == 4
-            && self.height == 1
-            && self.shares
-            && taps == sweep::COLUMNS
-            && matches!(self.channels, Channels::Each(_));
-        is_swept.then_some(stride)
+    pub(super) fn swept(&self) -> Option<usize> {
+        let are_alone = matches!(self.channels, Channels::Each(_));
+        are_alone.then(|| sweep::stride(self.plan.filter(), self.height)).flatten()
     }
 
     /// How many columns so many windows take.
@@ -214,13 +209,15 @@ impl<const L: usize> Strip<'_, L> {
 
     /// Makes the columns of the windows that begin at a place, one after the other, for a sweep.
     #[inline(always)]
-    pub(super) fn sweep<const STRIDE: usize, const W: usize, const N: usize, const ROWS: usize, T: Taps<ROWS>>(
+    pub(super) fn sweep<const STRIDE: usize, const W: usize, const N: usize, const ADDED: usize, const ROWS: usize, T>(
         &self,
         place: &Place,
         columns: &Columns,
         taps: T,
-        mut sweep: Sweep<L, W, N>,
-    ) {
+        mut sweep: Sweep<L, W, N, ADDED>,
+    ) where
+        T: Taps<ROWS>,
+    {
         let Channels::Each(channel) = self.channels else { return };
         let flip = self.image.encoding.flip_to(T::READ_AS);
         let rows = self.rows(place, 0);

@@ -8,6 +8,8 @@ pub(super) struct Sums<'a, const L: usize, const W: usize> {
     pub strip: &'a [Groups<L>],
     pub step: usize,
     pub weights: &'a [Groups<L>],
+    /// What is added to all weights, if it is anything; then a column is one group.
+    pub added: &'a [Groups<L>],
     /// Of which the first `L` are written.
     pub acc: &'a mut [[i32; W]],
 }
@@ -31,22 +33,22 @@ impl<const L: usize, const W: usize> Sums<'_, L, W> {
     /// Windows of `LEN` groups, or of any number of them if that is 0.
     #[inline(always)]
     fn of<const LEN: usize, const ROWS: usize>(self, taps: impl Taps<ROWS>) {
-        let Self { strip, step, weights, acc } = self;
+        let Self { strip, step, weights, added, acc } = self;
         let len = if LEN == 0 { weights.len() } else { LEN };
         let weights = &weights[..len];
         let (fours, rest) = acc.as_chunks_mut::<TOGETHER>();
         let (twos, ones) = rest.as_chunks_mut::<2>();
         let mut first = 0;
         for acc in fours {
-            together(&strip[first..], step, weights, acc, taps);
+            together(&strip[first..], step, (weights, added), acc, taps);
             first += TOGETHER * step;
         }
         for acc in twos {
-            together(&strip[first..], step, weights, acc, taps);
+            together(&strip[first..], step, (weights, added), acc, taps);
             first += 2 * step;
         }
         for acc in ones {
-            together(&strip[first..], step, weights, std::array::from_mut(acc), taps);
+            together(&strip[first..], step, (weights, added), std::array::from_mut(acc), taps);
         }
     }
 }
@@ -55,7 +57,7 @@ impl<const L: usize, const W: usize> Sums<'_, L, W> {
 fn together<const L: usize, const W: usize, const N: usize, const ROWS: usize>(
     strip: &[Groups<L>],
     step: usize,
-    weights: &[Groups<L>],
+    (weights, added): (&[Groups<L>], &[Groups<L>]),
     acc: &mut [[i32; W]; N],
     taps: impl Taps<ROWS>,
 ) {
@@ -67,6 +69,13 @@ fn together<const L: usize, const W: usize, const N: usize, const ROWS: usize>(
     for (t, weights) in weights.iter().enumerate() {
         for (sums, window) in sums.iter_mut().zip(&windows) {
             taps.add(sums, &window[t], weights);
+        }
+    }
+    for added in added {
+        for (sums, window) in sums.iter_mut().zip(&windows) {
+            for column in *window {
+                taps.add(sums, column, added);
+            }
         }
     }
     for (acc, sums) in acc.iter_mut().zip(&sums) {

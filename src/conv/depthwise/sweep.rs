@@ -1,16 +1,29 @@
 //! The sums of windows three columns wide, as the columns of their row pass by: no strip is made, for each column is multiplied
 //! by the weights of all windows that see it while it is in a register.
 
-use super::Groups;
+use super::{Axis, Filter, Groups};
 use crate::kernel::Taps;
 
 /// Columns of a window.
 pub(super) const COLUMNS: usize = 3;
 
+/// How many columns apart windows begin that may be swept, if the groups of a column are so many. None for other filters.
+pub(super) fn stride(filter: &Filter, height: usize) -> Option<usize> {
+    let Axis { taps, stride, dilation, .. } = filter.axes[1];
+    (height == 1 && taps == COLUMNS && stride < COLUMNS && dilation == 1).then_some(stride)
+}
+
+/// Weights, and what is added to all of them: if it is anything, in two parts that fit into signed bytes.
+#[derive(Clone, Copy)]
+pub(super) struct Factors<const L: usize, const ADDED: usize> {
+    pub weights: [Groups<L>; COLUMNS],
+    pub added: [Groups<L>; ADDED],
+}
+
 /// The windows of a row, or of two rows that see the same rows of an image, each in a column of one group.
-pub(super) struct Sweep<'a, const L: usize, const W: usize, const ROWS: usize> {
+pub(super) struct Sweep<'a, const L: usize, const W: usize, const ROWS: usize, const ADDED: usize> {
     /// Of each row.
-    weights: [[Groups<L>; COLUMNS]; ROWS],
+    factors: [Factors<L, ADDED>; ROWS],
     /// Of which the first `L` are written.
     acc: [&'a mut [[i32; W]]; ROWS],
     /// The sums of the window whose last column is the next, and of the one after it.
@@ -19,10 +32,10 @@ pub(super) struct Sweep<'a, const L: usize, const W: usize, const ROWS: usize> {
     passed: usize,
 }
 
-impl<'a, const L: usize, const W: usize, const ROWS: usize> Sweep<'a, L, W, ROWS> {
+impl<'a, const L: usize, const W: usize, const ROWS: usize, const ADDED: usize> Sweep<'a, L, W, ROWS, ADDED> {
     #[inline(always)]
-    pub(super) fn new(weights: [[Groups<L>; COLUMNS]; ROWS], acc: [&'a mut [[i32; W]]; ROWS]) -> Self {
-        Self { weights, acc, sums: [[[0; L]; 2]; ROWS], passed: 0 }
+    pub(super) fn new(factors: [Factors<L, ADDED>; ROWS], acc: [&'a mut [[i32; W]]; ROWS]) -> Self {
+        Self { factors, acc, sums: [[[0; L]; 2]; ROWS], passed: 0 }
     }
 
     /// The next column, of windows that begin `STRIDE` columns apart, which is 1 or 2.
@@ -31,7 +44,15 @@ impl<'a, const L: usize, const W: usize, const ROWS: usize> Sweep<'a, L, W, ROWS
         let ends = (self.passed + 1).wrapping_sub(COLUMNS);
         self.passed += 1;
         for row in 0..ROWS {
-            let (weights, [oldest, next]) = (&self.weights[row], &mut self.sums[row]);
+            let (Factors { weights, added }, [oldest, next]) = (&self.factors[row], &mut self.sums[row]);
+            // What is added to weights meets the same column in each window.
+            let mut all = [0; L];
+            for added in added {
+                taps.add(&mut all, column, added);
+            }
+            if ADDED > 0 {
+                taps.sum(oldest, &all);
+            }
             if STRIDE == 2 && ends % 2 == 1 {
                 taps.add(oldest, column, &weights[1]);
                 continue;
@@ -42,11 +63,14 @@ impl<'a, const L: usize, const W: usize, const ROWS: usize> Sweep<'a, L, W, ROWS
             }
             if STRIDE == 1 {
                 *oldest = *next;
+                if ADDED > 0 {
+                    taps.sum(oldest, &all);
+                }
                 taps.add(oldest, column, &weights[1]);
-                *next = [0; L];
+                *next = all;
                 taps.add(next, column, &weights[0]);
             } else {
-                *oldest = [0; L];
+                *oldest = all;
                 taps.add(oldest, column, &weights[0]);
             }
         }

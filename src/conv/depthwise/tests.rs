@@ -252,6 +252,25 @@ fn every_kernel_agrees_on_panels_of_every_width() {
     }
 }
 
+/// What is added to weights may be split into two signed bytes, or not any more.
+#[test]
+fn every_kernel_agrees_on_weights_and_offsets_beyond_a_byte() {
+    let offsets =
+        [(Encoding::U8, [0, -1, -255, -384, -385, 126, 127]), (Encoding::S8, [2, -2, 127, -256, -257, 254, 255])];
+    for (encoding, offset) in offsets.into_iter().flat_map(|(encoding, all)| all.map(|offset| (encoding, offset))) {
+        for (size, taps, stride, channels) in
+            [(3, 3, 1, 40), (6, 3, 1, 21), (5, 3, 2, 70), (4, 4, 1, 32), (5, 5, 1, 16)]
+        {
+            let mut case = square(size, taps, stride, channels);
+            // Four rows of three taps fill a group.
+            case.filter.axes[1].taps = if taps == 4 { 3 } else { taps };
+            case.filter.encodings[1] = encoding;
+            case.weights_offset.0 = offset;
+            case.check();
+        }
+    }
+}
+
 #[test]
 fn every_kernel_agrees_on_the_greatest_sums() {
     for (byte, encoding) in [(0, Encoding::U8), (255, Encoding::U8), (128, Encoding::S8), (127, Encoding::S8)] {

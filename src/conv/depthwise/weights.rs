@@ -5,12 +5,15 @@ use super::groups::{Groups, groups, groups_mut};
 use super::{Axis, HALF, LANES, WIDE, sweep};
 use crate::buffer::Carver;
 use crate::kernel::{Group, Taps, TapsLoop, TapsWays};
-use crate::matrix::{Encoding, Offset, Operand, Order};
+use crate::matrix::{Chunks, Encoding, Offset, Operand, Order};
 use std::ops::Range;
 
 /// Rows of results that lowering weights is worth, and those if there are few groups.
 const LEAST_DOUBLE: usize = 4;
 const LEAST_SWEPT: usize = 2;
+
+/// Groups of what is added to weights that are split: for each channel a sum of so many signed bytes, the same for all taps.
+pub(super) const ADDED: usize = 2;
 
 /// Groups of weights that are lowered, at most.
 pub(super) const MOST_LOWERED: usize = 16;
@@ -22,6 +25,8 @@ pub(super) struct Layout {
     pub taps: [usize; 2],
     /// Whether a group has four rows of taps, not two.
     pub in_fours: bool,
+    /// Whether what is added to weights lies apart, in groups of its own behind theirs, for with it they would be no bytes.
+    pub is_split: bool,
     /// Whether panels are wide as long as there are channels for them.
     pub is_wide: bool,
     pub channels: usize,
@@ -66,7 +71,7 @@ impl Layout {
 
     /// Bytes of groups for each channel.
     fn of_channel(&self) -> usize {
-        self.groups() * size_of::<Group>()
+        (self.groups() + if self.is_split { ADDED } else { 0 }) * size_of::<Group>()
     }
 
     /// Channels and what fills the last panel.
@@ -175,37 +180,70 @@ impl<const L: usize> Panel<'_, L> {
         let Layout { taps: [rows, cols], .. } = self.layout;
         let height = self.layout.height();
         let count = L.min(self.layout.channels - self.first);
-        // Without an offset weights are joined where they lie.
-        let in_place = self.operand.order == Order::LineContiguous && count == L;
-        let flip = flip(self.operand.encoding, self.offset).filter(|_| in_place);
-        let added = if flip.is_some() { [0; L] } else { self.added().1 };
-        // What stands for 0.
-        let none = [flip.unwrap_or(0); L];
+        // Without an offset, or apart from it, weights are joined where they lie.
+        let flip = match self.layout.is_split {
+            true => Some(self.operand.encoding.flip_to(Encoding::S8)),
+            false => flip(self.operand.encoding, self.offset),
+        };
+        let in_place = flip.filter(|_| self.operand.order == Order::LineContiguous && count == L);
         let ones = [taps.group([1; ROWS]); L];
         let mut sums = [0i32; L];
-        for (i, groups) in self.groups[..height * cols].iter_mut().enumerate() {
-            let (col, first_row) = if height == 1 { (i, 0) } else { (i / height, i % height * ROWS) };
-            if let Some(flip) = flip {
-                let mut weights = [&none; ROWS];
+        if let Some(flip) = in_place {
+            // What stands for 0.
+            let none = [flip; L];
+            for i in 0..height {
+                let mut weights = [Chunks::repeated(&none, cols); ROWS];
                 for (r, weights) in weights.iter_mut().enumerate() {
-                    if first_row + r < rows {
-                        *weights = self.operand.chunk((first_row + r) * cols + col, self.first);
+                    let row = i * ROWS + r;
+                    if row < rows {
+                        *weights = self.operand.chunks(row * cols..(row + 1) * cols, self.first);
                     }
                 }
-                taps.join(weights, flip, groups);
-            } else {
+                let mut at = i;
+                for weights in Chunks::side_by_side(&weights) {
+                    let groups = &mut self.groups[at];
+                    taps.join(weights, flip, groups);
+                    taps.add(&mut sums, &ones, groups);
+                    at += height;
+                }
+            }
+        } else {
+            // To flip the top bit is to add 128.
+            let (_, offsets) = self.added();
+            let mut added = [0; L];
+            for l in 0..L {
+                added[l] = flip.unwrap_or(offsets[l] as u8);
+            }
+            for (i, groups) in self.groups[..height * cols].iter_mut().enumerate() {
+                let (col, row) = (i / height, i % height * ROWS);
                 let mut weights = [[0; L]; ROWS];
-                for (weights, row) in weights.iter_mut().zip(first_row..rows) {
+                for (weights, row) in weights.iter_mut().zip(row..rows) {
                     *weights = bytes_of::<L>(self.operand, row * cols + col, self.first, count);
                     for l in 0..L {
-                        weights[l] = weights[l].wrapping_add(added[l] as u8);
+                        weights[l] = weights[l].wrapping_add(added[l]);
                     }
                 }
                 taps.join(weights.each_ref(), 0, groups);
+                taps.add(&mut sums, &ones, groups);
             }
-            taps.add(&mut sums, &ones, groups);
         }
-        self.sums[..count].copy_from_slice(&sums[..count]);
+        if self.layout.is_split {
+            let (_, offsets) = self.added();
+            let base = Encoding::S8.shift_to(self.operand.encoding);
+            let mut ends = [[0; L]; ADDED];
+            for l in 0..L {
+                let added = i32::from(offsets[l]) + base;
+                sums[l] = sums[l].wrapping_add(added.wrapping_mul((rows * cols) as i32));
+                (ends[0][l], ends[1][l]) = halves(added);
+            }
+            for (ends, groups) in ends.iter().zip(&mut self.groups[height * cols..]) {
+                let mut weights = [[0; L]; ROWS];
+                weights[..rows].fill(*ends);
+                taps.join(weights.each_ref(), 0, groups);
+            }
+        }
+        // Beyond the last channel there is room for any numbers.
+        self.sums[..L].copy_from_slice(&sums);
     }
 
     #[inline(always)]
@@ -239,6 +277,23 @@ pub(super) fn flip(encoding: Encoding, offset: Offset) -> Option<u8> {
         (Encoding::U8, Offset::Uniform(-128)) => Some(0x80),
         _ => None,
     }
+}
+
+/// Whether what is added to weights that are read as signed bytes is the sum of [`ADDED`] signed bytes, in each channel.
+pub(super) fn may_split(encoding: Encoding, offset: Offset) -> bool {
+    let offsets = match &offset {
+        Offset::Uniform(offset) => std::slice::from_ref(offset),
+        Offset::PerLine(offsets) => offsets,
+    };
+    let base = Encoding::S8.shift_to(encoding);
+    offsets.iter().all(|offset| (-256..=254).contains(&offset.saturating_add(base)))
+}
+
+/// Two signed bytes, whose sum is a number for which there are such.
+#[inline(always)]
+fn halves(number: i32) -> (u8, u8) {
+    let half = number >> 1;
+    (half as u8, (number - half) as u8)
 }
 
 /// The weights of one tap, of so many channels.
