@@ -210,7 +210,7 @@ impl End {
         pair: usize,
     ) -> [Vector; 2] {
         let mut pairs = self.added;
-        for half in 0..2 {
+        for (half, sum) in pairs.iter_mut().enumerate() {
             let vector = |row: usize, first: usize| resume(sums[row][first..].first_chunk().expect("16 more columns"));
             let term = |row: usize| _mm512_set1_epi32(terms[row]);
             let (of_rows, term) = match ROWS {
@@ -223,9 +223,9 @@ impl End {
                     (_mm512_inserti64x4::<1>(vector(row, 0), other), _mm512_inserti64x4::<1>(term(row), other_term))
                 }
             };
-            pairs[half] = plus(of_rows, pairs[half]);
+            *sum = plus(of_rows, *sum);
             if HAVE_TERMS {
-                pairs[half] = plus(pairs[half], term);
+                *sum = plus(*sum, term);
             }
         }
         pairs
