@@ -18,6 +18,7 @@ const MOST_ROOM: usize = 40 << 10;
 /// The most multiplications beside a packed RHS, and the most depth, of which more would be cut into slices.
 const MOST_MACS_PACKED: f64 = 4e6;
 const MOST_DEPTH_PACKED: usize = 4096;
+
 /// A small product of 8-bit operands, on one thread. Only the RHS may be packed already.
 pub(crate) struct Small<'a> {
     kernel: &'static Kernel,

@@ -1,28 +1,14 @@
 #!/usr/bin/env bash
 # A whole network in libqgemm, TensorFlow Lite and ONNX Runtime, from nothing to a table.
 # Usage: run.sh
-#
-# QGEMM_PEERS_CACHE  where packages and builds are kept (default ~/.cache/qgemm-peers)
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-root=$(cd "$here/../.." && pwd)
-cache=${QGEMM_PEERS_CACHE:-$HOME/.cache/qgemm-peers}
-venv=$cache/network-venv
-mkdir -p "$cache"
+# shellcheck source=benches/engines.sh
+. "$here/../engines.sh"
 
-[ -x "$venv/bin/pip" ] || python3 -m venv "$venv"
-for packages in numpy "ai-edge-litert flatbuffers" "onnx onnxruntime"; do
-  # shellcheck disable=SC2086 # words are packages
-  "$venv/bin/pip" --disable-pip-version-check install -q $packages >&2 || echo "cannot install $packages" >&2
-done
-
-nice cmake -S "$root" -B "$cache/network" -DCMAKE_BUILD_TYPE=Release -DQGEMM_BUILD_TESTS=OFF >/dev/null
-nice cmake --build "$cache/network" >&2
 mobilenet=$root/capi-tests/mobilenet
-cmake --install "$cache/network" --prefix "$cache/network/installed" >/dev/null
-installed=$cache/network/installed
 "${CXX:-c++}" -std=c++11 -O3 -shared -fPIC -I "$mobilenet" -I "$installed/include" -I "$installed/include/qgemm/gemmlowp" \
   "$here/network.cc" "$mobilenet/network.cc" "$mobilenet/steps.cc" \
-  -L "$installed/lib" -lqgemm -Wl,-rpath,"$installed/lib" -o "$cache/network/libnetwork.so"
+  -L "$installed/lib" -lqgemm -Wl,-rpath,"$installed/lib" -o "$built/libnetwork.so"
 
-"$venv/bin/python" "$here/compare.py" "$cache/network/libnetwork.so"
+"$venv/bin/python" "$here/compare.py" "$built/libnetwork.so"

@@ -34,7 +34,7 @@ impl Replaceable {
         self.threads.load(Relaxed) == 1
     }
 
-    /// How many threads work on a job, the caller included
+    /// How many threads work on a job, the caller included.
     pub(super) fn threads(&self) -> usize {
         if self.is_single() { 1 } else { self.pool().threads() }
     }
