@@ -144,7 +144,7 @@ fn conv(c: &mut Criterion) {
         let positions = layer.out() * layer.out();
         let (image, weights) = (noise(side * side * channels), noise(results * layer.depth()));
         let mut patches = vec![0; positions * layer.depth()];
-        let (biases, multipliers) = (vec![5; results], vec![1 << 30; results]);
+        let (biases, multipliers) = (vec![5; results], vec![1_518_500_250; results]);
         let stages = stages(&biases, &multipliers);
         let mut output = vec![0; positions * results];
         let types = [(QGEMM_TYPE_U8, "u8"), (QGEMM_TYPE_S8, "s8")];

@@ -94,7 +94,7 @@ fn depthwise(c: &mut Criterion) {
         group.warm_up_time(Duration::from_millis(50)).measurement_time(Duration::from_millis(200)).sample_size(20);
         let pixels: Vec<u8> = (0..size * size * channels).map(|i| (i.wrapping_mul(i) >> 3) as u8).collect();
         let weights: Vec<u8> = (0..filter * filter * results).map(|i| (i.wrapping_mul(i) >> 2) as u8).collect();
-        let (biases, multipliers) = (vec![5; results], vec![1 << 30; results]);
+        let (biases, multipliers) = (vec![5; results], vec![1_518_500_250; results]);
         let stages = stages(&biases, &multipliers);
         let mut output = vec![0u32; (positions * results).div_ceil(4)];
         let types = [QGEMM_TYPE_U8, QGEMM_TYPE_S8];

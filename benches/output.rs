@@ -122,7 +122,7 @@ fn output(c: &mut Criterion) {
         let parameters = Parameters {
             shape: (rows, cols),
             biases: vec![5; cols],
-            multipliers: vec![1 << 30; cols],
+            multipliers: vec![1_518_500_250; cols],
             exponents: vec![-7; cols],
             scales: vec![0.01; cols],
             tensor: vec![9; len],

@@ -52,7 +52,7 @@ fn small(c: &mut Criterion) {
         group.throughput(Throughput::Elements(2 * size.pow(3) as u64));
         group.warm_up_time(Duration::from_millis(50)).measurement_time(Duration::from_millis(200)).sample_size(20);
         let bytes: Vec<u8> = (0..size * size).map(|i| (i.wrapping_mul(i) >> 3) as u8).collect();
-        let (biases, multipliers) = (vec![5; size], vec![1 << 30; size]);
+        let (biases, multipliers) = (vec![5; size], vec![1_518_500_250; size]);
         let mut results = vec![0; size * size];
         let types = [QGEMM_TYPE_U8, QGEMM_TYPE_S8];
         for (lhs_type, rhs_type) in types.into_iter().flat_map(|lhs| types.map(|rhs| (lhs, rhs))) {
