@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What comparisons with TensorFlow Lite and ONNX Runtime begin with; for their run.sh to source. Installs the engines and libqgemm,
+# What comparisons with TensorFlow Lite, ONNX Runtime and others begin with; for their run.sh to source. Installs the engines and libqgemm,
 # and sets
 #   root       the project's folder
 #   venv       where Python has the engines

@@ -5,12 +5,11 @@ import ctypes
 import gc
 import pathlib
 import re
-import statistics
 import sys
-import time
 
 import engines
 import numpy
+import rivals
 from engines import SCALES, ZERO_POINTS
 
 HEADER = pathlib.Path(__file__).parent.parent.parent / "include" / "qgemm" / "qgemm.h"
@@ -24,7 +23,7 @@ def defined(name):
     return ctypes.c_uint32(int(DEFINED[name]))
 
 
-class Libqgemm(engines.Rival):
+class Libqgemm(rivals.Rival):
     """A function of around.cc, called with these inputs, as many places, how many elements, and more arguments."""
 
     def __init__(self, library, function, inputs, result_type, count, *arguments):
@@ -100,25 +99,6 @@ def operations(library, elements):
         yield "s8 + s8", names[i] + ", ADD", i, add(mode, [a, b], "int8", s8, ZERO_POINTS), lite("ADD", [a, b], "int8", i == 1)
 
 
-def seconds(rivals, rounds):
-    """What a node takes in each of these lists of models, of which the second, if there is one, has twice as many: the median, and
-    the least."""
-    times = [[[] for _ in models] for models in rivals]
-    for warm in [False] * 2 + [True] * rounds:
-        for models, lists in zip(rivals, times):
-            for model, found in zip(models, lists):
-                start = time.perf_counter()
-                model.run()
-                if warm:
-                    found.append(time.perf_counter() - start)
-
-    def of_node(of, lists):
-        found = [of(calls) for calls in lists]
-        return (found[1] - found[0]) / FEW if len(found) > 1 else found[0]
-
-    return [(of_node(statistics.median, lists), of_node(min, lists)) for lists in times]
-
-
 def main():
     library = ctypes.CDLL(sys.argv[1])
     sizes = [int(x) for x in sys.argv[2:]] or SIZES
@@ -135,7 +115,9 @@ def main():
             except ImportError as error:
                 print(f"{rival}: left out: {error}", file=sys.stderr)
                 continue
-            (of_ours, our_best), (of_theirs, their_best) = seconds([ours, theirs], 400 if is_small else 25)
+            (of_ours, our_best), (of_theirs, their_best) = rivals.seconds(
+                [ours, theirs], 400 if is_small else 25, FEW if is_small else 0
+            )
             got, want = ours[0].result().astype(float), theirs[0].result().astype(float)
             distance = abs(got - want)
             differing, by = numpy.count_nonzero(distance) / elements, distance.max()

@@ -43,6 +43,12 @@ class Builder:
         operator.builtinOptions = options
         self.graph.operators.append(operator)
 
+    def finished(self):
+        """The bytes of the model."""
+        packed = flatbuffers.Builder(1 << 20)
+        packed.Finish(self.model.Pack(packed), b"TFL3")
+        return bytes(packed.Output())
+
 
 def options_of(layer):
     name = {"CONV_2D": "Conv2DOptions", "DEPTHWISE_CONV_2D": "DepthwiseConv2DOptions", "AVERAGE_POOL_2D": "Pool2DOptions"}
@@ -84,6 +90,4 @@ def model(network_input, layers):
         name, options = options_of(layer)
         builder.operator(layer.kind, version, name, options, inputs, last)
     builder.graph.outputs = [last]
-    packed = flatbuffers.Builder(1 << 20)
-    packed.Finish(builder.model.Pack(packed), b"TFL3")
-    return bytes(packed.Output())
+    return builder.finished()
