@@ -4,7 +4,7 @@ use super::STRETCH;
 use super::lines::{size, write_strip};
 use super::short::copy_short;
 use super::sums::sum_numbers;
-use crate::conv::{Patches, Place};
+use crate::conv::{Patches, Place, Reach};
 use crate::reading::Reading;
 
 /// Bytes of a patch that are widened together, once they lie one after the other: where the filter is narrow and channels are
@@ -49,19 +49,16 @@ fn gather(
     let (depth, added) = (src.depth(), reading.added());
     let mut sums = sums.iter_mut();
     for lines in lines.chunks_mut(TOGETHER * pitch) {
-        for line in lines.chunks_exact_mut(pitch) {
-            let (mut rest, padding) = line.split_at_mut(depth);
-            padding.fill(0);
-            each_run(src, &place, |run, count| {
-                let (to, after) = std::mem::take(&mut rest).split_at_mut(count);
-                match run {
-                    Some(run) if count <= 64 => copy_short(run, to),
-                    Some(run) => to.copy_from_slice(run),
-                    None => to.fill(src.absent),
-                }
-                rest = after;
-            });
-            src.plan.advance(&mut place, 1);
+        let mut rest = &mut *lines;
+        while rest.len() >= pitch {
+            let count = side_by_side(src, &place, rest.len() / pitch);
+            let (now, after) = rest.split_at_mut(count.max(1) * pitch);
+            match count {
+                0 => gather_one(src, &place, now),
+                _ => gather_rows(src, &place, count, pitch, now),
+            }
+            src.plan.advance(&mut place, count.max(1));
+            rest = after;
         }
         for line in lines.chunks_exact_mut(pitch) {
             let line = &mut line[..depth];
@@ -73,6 +70,65 @@ fn gather(
             }
         }
     }
+}
+
+/// How many patches from a place on, of so many at most, lie in one row of the result with all columns on the image, each row of
+/// the filter in one run.
+#[inline(always)]
+fn side_by_side(src: &Patches, place: &Place, most: usize) -> usize {
+    let ([_, horizontal], [_, cols]) = (&src.plan.filter().axes, src.plan.reaches());
+    if horizontal.dilation > 1 || !src.pixels.is_without_gaps() {
+        return 0;
+    }
+    let is_whole = |col: &&Reach| col.first == 0 && col.end as usize == horizontal.taps;
+    cols[place.x..].iter().take(most).take_while(is_whole).count()
+}
+
+/// Patches that are [`side_by_side`]: a row of the filter for all of them, then the next.
+#[inline(always)]
+fn gather_rows(src: &Patches, place: &Place, count: usize, pitch: usize, lines: &mut [u8]) {
+    let Patches { plan, pixels, .. } = src;
+    let ([vertical, horizontal], [height, width]) = (&plan.filter().axes, plan.images().size);
+    let [rows, cols] = plan.reaches();
+    let (row, col) = (rows[place.y], cols[place.x]);
+    let run = horizontal.taps * pixels.depth;
+    for tap in 0..vertical.taps {
+        let is_inside = (row.first..row.end).contains(&(tap as u32));
+        let y = (place.image * height) as isize + row.start as isize + (tap * vertical.dilation) as isize;
+        let mut pixel = (y * width as isize + col.start as isize) as usize;
+        let mut at = tap * run;
+        for _ in 0..count {
+            let to = &mut lines[at..at + run];
+            match is_inside {
+                true if run <= 64 => copy_short(pixels.adjacent(pixel, horizontal.taps), to),
+                true => to.copy_from_slice(pixels.adjacent(pixel, horizontal.taps)),
+                false => to.fill(src.absent),
+            }
+            pixel = pixel.wrapping_add(horizontal.stride);
+            at += pitch;
+        }
+    }
+    let mut at = 0;
+    for _ in 0..count {
+        lines[at + vertical.taps * run..at + pitch].fill(0);
+        at += pitch;
+    }
+}
+
+/// A patch wherever it lies.
+#[inline(always)]
+fn gather_one(src: &Patches, place: &Place, line: &mut [u8]) {
+    let (mut rest, padding) = line.split_at_mut(src.depth());
+    padding.fill(0);
+    each_run(src, place, |run, count| {
+        let (to, after) = std::mem::take(&mut rest).split_at_mut(count);
+        match run {
+            Some(run) if count <= 64 => copy_short(run, to),
+            Some(run) => to.copy_from_slice(run),
+            None => to.fill(src.absent),
+        }
+        rest = after;
+    });
 }
 
 /// The runs of a patch, of so many bytes each, row by row of the filter: taps beside the image, for which there is nothing to
