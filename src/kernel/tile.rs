@@ -1,0 +1,133 @@
+//! What tiles have in common: a function for each shape, the loop over groups, and the way of sums to where they belong.
+
+/// Defines `tile`, which calls a module's own `multiply` for the number of its rows, of the vectors that its columns
+/// take, and for the sign of the LHS.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+macro_rules! tile_of_each_shape {
+    (features: [$($feature:tt),*], lanes: $lanes:literal, rows: [$($rows:literal)*], vectors: [$($vectors:literal)*]) => {
+        $(#[target_feature(enable = $feature)])*
+        fn tile(tile: &$crate::kernel::Tile, acc: &mut [i32]) {
+            use $crate::matrix::Encoding;
+            match (tile.lhs.count(), tile.lhs_encoding) {
+                $(($rows, Encoding::U8) => of_width::<$rows, false>(tile, acc),
+                  ($rows, Encoding::S8) => of_width::<$rows, true>(tile, acc),)*
+                _ => unreachable!("a tile has 1 to Kernel::rows lines"),
+            }
+        }
+
+        /// Lanes beyond the columns that count are left out, a vector at a time.
+        $(#[target_feature(enable = $feature)])*
+        fn of_width<const ROWS: usize, const SIGNED: bool>(tile: &$crate::kernel::Tile, acc: &mut [i32]) {
+            match tile.cols.div_ceil($lanes) {
+                $($vectors => multiply::<ROWS, $vectors, SIGNED>(tile, acc),)*
+                _ => unreachable!("a tile has 1 to Kernel::width columns"),
+            }
+        }
+    };
+}
+
+/// The last bytes of a line, fewer than a whole group, and zeros.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(super) fn last_group(rest: &[u8]) -> [u8; 4] {
+    let byte = |i: usize| rest.get(i).copied().unwrap_or(0);
+    [byte(0), byte(1), byte(2), 0]
+}
+
+/// Defines `tile` in terms of a module's own `Vector`, `zero`, `load` (a group of as many lines as a vector has lanes),
+/// `spread` (a group of one line), `xor` (which turns signed bytes to unsigned ones; not all have it), `dot` and `store`, `resume`, `plus`
+/// and `put`. The inner loop loads the vectors of a panel's group once and multiplies them by each line's. What lies so many bytes
+/// `ahead` is fetched, which may be of the next panel: a panel that comes from beyond the L2 is late otherwise.
+#[cfg(target_arch = "x86_64")]
+macro_rules! vector_tile {
+    (features: [$($feature:tt),*], lanes: $lanes:literal, group: $group:literal,
+     rows: $rows:tt, vectors: $vectors:tt of $width:literal $(, ahead: $ahead:literal)? $(, turns_by: $xor:ident)? $(,)?) => {
+        tile_of_each_shape! { features: [$($feature),*], lanes: $lanes, rows: $rows, vectors: $vectors }
+
+        $(#[target_feature(enable = $feature)])*
+        fn multiply<const ROWS: usize, const VECTORS: usize, const SIGNED: bool>(
+            tile: &$crate::kernel::Tile,
+            acc: &mut [i32],
+        ) {
+            $(if !SIGNED && tile.is_turned {
+                // If the compiler knew it, it would turn each group before it is spread, in more instructions.
+                let high_bits = std::hint::black_box(spread([128; 4]));
+                return multiply_with::<ROWS, VECTORS, SIGNED>(tile, acc, |a| $xor(spread(a), high_bits));
+            })?
+            multiply_with::<ROWS, VECTORS, SIGNED>(tile, acc, |a| spread(a));
+        }
+
+        /// With what makes a vector of a line's group.
+        #[inline]
+        $(#[target_feature(enable = $feature)])*
+        fn multiply_with<const ROWS: usize, const VECTORS: usize, const SIGNED: bool>(
+            tile: &$crate::kernel::Tile,
+            acc: &mut [i32],
+            spread_group: impl Fn([u8; 4]) -> Vector,
+        ) {
+            let rhs = $crate::pack::groups::<{ $width / $lanes }, { $lanes * $group }>(tile.rhs);
+            let whole = (tile.lhs.len() / 4).min(rhs.len());
+            let lhs: [&[[u8; 4]]; ROWS] = tile.lhs.groups(whole);
+            let mut c: [[Vector; VECTORS]; ROWS] = [[zero(); VECTORS]; ROWS];
+            for (g, b) in rhs[..whole].iter().enumerate() {
+                $(for b in b {
+                    $crate::kernel::vector256::prefetch(b.as_ptr().wrapping_add($ahead));
+                })?
+                let b: [Vector; VECTORS] = std::array::from_fn(|v| load(&b[v]));
+                for (c, a) in c.iter_mut().zip(&lhs) {
+                    // SAFETY: every line was cut to `whole` groups.
+                    let a = spread_group(unsafe { *a.get_unchecked(g) });
+                    for (c, &b) in c.iter_mut().zip(&b) {
+                        *c = dot::<SIGNED>(*c, a, b);
+                    }
+                }
+            }
+            if let Some(b) = rhs.get(whole) {
+                // The depth ends within a group, and nothing of the line lies beyond its end.
+                let mut last = [[0; 4]; ROWS];
+                for (last, line) in last.iter_mut().zip(tile.lhs.iter()) {
+                    *last = $crate::kernel::tile::last_group(&line[whole * 4..]);
+                }
+                // A loop as short as the one above, or the compiler would keep the sums in memory.
+                for (c, &a) in c.iter_mut().zip(&last) {
+                    let a = spread_group(a);
+                    for (c, b) in c.iter_mut().zip(b) {
+                        *c = dot::<SIGNED>(*c, a, load(b));
+                    }
+                }
+            }
+            deliver!(tile, c, tile.fresh, acc, [[$lanes; VECTORS] of $width; ROWS]);
+        }
+    };
+}
+
+/// Brings the sums that a tile has in registers to their place, if they are the result; else adds them to what the
+/// accumulators hold, unless they are `fresh`. Not a function: the sums would go there through memory.
+#[cfg(target_arch = "x86_64")]
+macro_rules! deliver {
+    ($tile:ident, $c:ident, $fresh:expr, $acc:ident, [[$lanes:literal; $vectors:ident] of $width:literal; $rows:ident]) => {
+        let acc = &mut $acc.as_chunks_mut::<$width>().0[..$rows];
+        let Some(sums) = &$tile.sums else {
+            for (acc, c) in acc.iter_mut().zip($c) {
+                for (acc, c) in acc.as_chunks_mut::<$lanes>().0.iter_mut().zip(c) {
+                    store(acc, c, $fresh);
+                }
+            }
+            return;
+        };
+        let (of_rows, of_cols) = (sums.of_rows::<$rows>(), sums.of_cols::<$width>());
+        let of_cols = of_cols.as_chunks::<$lanes>().0;
+        // SAFETY: the promise of a `TileFn`.
+        let rows = unsafe { sums.rows($rows) };
+        for (((to, acc), c), of_row) in rows.zip(acc).zip($c).zip(of_rows) {
+            let of_row = spread(of_row.to_ne_bytes());
+            for v in 0..$vectors {
+                let mut sum = plus(c[v], plus(resume(&of_cols[v]), of_row));
+                if !$fresh {
+                    sum = plus(sum, resume(&acc.as_chunks::<$lanes>().0[v]));
+                }
+                put(&mut to[v * $lanes..], sum);
+            }
+        }
+    };
+}
