@@ -159,7 +159,7 @@ fn once_below_one(x: i32, multiplier: i32, exponent: i32) -> i32 {
 /// `⌊(product + added) / 2³¹⁺ʳⁱᵍʰᵗ⌋`, which is more than -2⁶² before it is divided.
 #[inline(always)]
 fn shifted(product: i64, added: i64, right: i32) -> i32 {
-    // AVX2 cannot shift numbers of 64 bits that may be negative: 2⁶² is added first. That makes it 20 % faster.
+    // AVX2 cannot shift numbers of 64 bits that may be negative, and what the compiler makes of it takes longer: 2⁶² is added.
     let positive = product.wrapping_add(added.wrapping_add(1 << 62)) as u64;
     ((positive >> (31 + right)) as i32).wrapping_sub((1u32 << (31 - right)) as i32)
 }

@@ -16,7 +16,7 @@ const DOUBT: f32 = 3.0 / 32768.0;
 /// How far from an integer numbers are in doubt.
 pub(super) const SURE: f32 = 0.5 - DOUBT;
 
-/// The least factor that loses no more than that; and 0 loses nothing.
+/// The least factor, besides 0, that loses no more than a float of 24 bits has to when its last bits are cut.
 pub(super) const LEAST: i32 = 1 << 30;
 
 /// The bits of a factor that a float has room for.
