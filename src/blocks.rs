@@ -121,6 +121,23 @@ impl Blocks {
         }
     }
 
+    /// As [`Blocks::new`], of windows, of which so many in a row of results are never parted, and whose images take so many bytes. None
+    /// if they are too deep for one slice or too few to share.
+    pub(crate) fn of_rows(
+        kernel: &Kernel,
+        shape: Shape,
+        (row, bytes): (usize, usize),
+        threads: usize,
+        caches: &Caches,
+    ) -> Option<Self> {
+        let wanted = if threads == 1 { 1 } else { threads * PER_THREAD };
+        if shape.depth > slice(kernel, caches) || shape.rows / row < wanted {
+            return None;
+        }
+        let rows = Cut::new(bytes.div_ceil(caches.l2 / 2).max(wanted), shape.rows, row);
+        Some(Self { rows, cols: Cut::new(1, shape.cols, kernel.width), depth: Cut::new(1, shape.depth, SLICE_UNIT) })
+    }
+
     /// The number of blocks.
     pub(crate) fn count(&self) -> usize {
         self.rows.pieces * self.cols.pieces

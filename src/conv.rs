@@ -1,7 +1,7 @@
 //! Convolution: a product whose LHS has a line for each position of the filter, the patch of an image that lies under it.
 //!
-//! No patch is ever copied but into the order in which a kernel reads it, and where the filter has one tap and takes every
-//! pixel, not even that: the images are the LHS. Beside an image its zero point lies, so that the sums of weights,
+//! No patch is ever copied but into the order in which a kernel reads it. As a rule not even that: rows of the image are packed once,
+//! and kernels read patches there; where the filter has one tap and takes every pixel, the images are the LHS. Beside an image its zero point lies, so that the sums of weights,
 //! times the zero point, are the same for all positions.
 
 use crate::context::Context;
@@ -21,6 +21,7 @@ mod plan;
 mod saved;
 #[cfg(test)]
 mod tests;
+mod windows;
 
 pub(crate) use axis::{Axis, Reach};
 use depthwise::Depthwise;
@@ -28,6 +29,7 @@ pub(crate) use filter::Filter;
 pub(crate) use patches::Patches;
 pub(crate) use plan::{Images, Place, Plan};
 pub(crate) use saved::LEN as SAVED_LEN;
+pub(crate) use windows::Windows;
 
 /// One convolution.
 pub(crate) struct Conv<'a> {

@@ -60,7 +60,7 @@ pub(crate) type TileFn = unsafe fn(tile: &Tile, acc: &mut [i32]);
 
 /// What one call of a [`TileFn`] multiplies.
 pub(crate) struct Tile<'a> {
-    /// 1 to [`Kernel::rows`] lines, over a stretch of the depth that may end within a group.
+    /// 1 to [`Kernel::rows`] lines, over a stretch of the depth that may end within a group; or windows, whose runs do not.
     pub lhs: Lines<'a>,
     pub lhs_encoding: Encoding,
     /// Whether that is unsigned, but the bytes are signed, 128 less.
@@ -75,6 +75,22 @@ pub(crate) struct Tile<'a> {
     pub spans: Spans<'a>,
     /// Where the sums go, if they are the result and complete.
     pub sums: Option<Sums<'a>>,
+}
+
+impl Tile<'_> {
+    /// What one run of its windows is multiplied by.
+    #[inline(always)]
+    fn run<const W: usize>(&self, run: usize, groups: Groups) -> Self {
+        let len = self.lhs.len() / groups.lhs_size() * W;
+        let is_last = run + 1 == self.lhs.runs();
+        Self {
+            lhs: self.lhs.run(run),
+            rhs: &self.rhs[run * len..][..len],
+            fresh: self.fresh && run == 0,
+            sums: self.sums.clone().filter(|_| is_last),
+            ..*self
+        }
+    }
 }
 
 /// The most lines any kernel takes from the LHS, and the most a panel has.
@@ -184,23 +200,24 @@ macro_rules! cpu_has {
 
 /// Declares a module's `KERNEL`: the tile function given, the packing code compiled once more for the same features, so that
 /// detection and compilation cannot name different lists, and what is shared by kernels with the same vectors. A tile function
-/// that itself brings sums to their place says so: `writes: sums`.
+/// that itself brings sums to their place says so: `writes: sums`. One that multiplies windows without its sums resting in memory
+/// between their runs does, too: `takes: windows`.
 macro_rules! kernel {
     (
         name: $name:literal, features: [$($feature:tt),*],
         groups: $groups:ident, rows: $rows:literal, width: $width:literal,
-        tile: $tile:expr $(, writes: $writes:ident)?, shuffle: $($shuffle:ident)::+ $(, narrow: $narrow:expr)? $(,)?
+        tile: $tile:expr $(, writes: $writes:ident)? $(, takes: $takes:ident)?, shuffle: $($shuffle:ident)::+ $(, narrow: $narrow:expr)? $(,)?
     ) => {
         kernel! {
             name: $name, features: [$($feature),*], groups: $groups, rows: $rows, width: $width,
-            tile: $tile $(, writes: $writes)?, shuffle: $($shuffle)::+, few_lines: crate::kernel::few_lines::portable
+            tile: $tile $(, writes: $writes)? $(, takes: $takes)?, shuffle: $($shuffle)::+, few_lines: crate::kernel::few_lines::portable
             $(, narrow: $narrow)?
         }
     };
     (
         name: $name:literal, features: [$($feature:tt),*],
         groups: $groups:ident, rows: $rows:literal, width: $width:literal,
-        tile: $tile:expr $(, writes: $writes:ident)?, shuffle: $($shuffle:ident)::+, few_lines: $($few_lines:ident)::+
+        tile: $tile:expr $(, writes: $writes:ident)? $(, takes: $takes:ident)?, shuffle: $($shuffle:ident)::+, few_lines: $($few_lines:ident)::+
         $(, narrow: $narrow:expr)? $(,)?
     ) => {
         pub(crate) static KERNEL: $crate::kernel::Kernel = {
@@ -214,6 +231,8 @@ macro_rules! kernel {
             const WIDENED: bool = GROUPS.lhs_size() == 2;
             /// Whether the tile function itself brings sums to their place.
             const WRITES: bool = !([$(stringify!($writes))?] as [&str; _]).is_empty();
+            /// Whether it multiplies all runs of a window at once.
+            const TAKES_WINDOWS: bool = !([$(stringify!($takes))?] as [&str; _]).is_empty();
 
             $(#[target_feature(enable = $feature)])*
             fn pack_lhs<const WAY: usize>(
@@ -266,7 +285,13 @@ macro_rules! kernel {
             // Not an `unsafe` call: the compiler checks that the list covers the tile's features.
             $(#[target_feature(enable = $feature)])*
             fn multiply(tile: &Tile, acc: &mut [i32]) {
-                $tile(tile, acc);
+                if TAKES_WINDOWS || tile.lhs.runs() == 1 {
+                    $tile(tile, acc);
+                } else {
+                    for run in 0..tile.lhs.runs() {
+                        $tile(&tile.run::<$width>(run, GROUPS), acc);
+                    }
+                }
                 if !WRITES && let Some(sums) = &tile.sums {
                     // SAFETY: the promise of a `TileFn`.
                     unsafe { sums.write::<$width>(tile.lhs.count(), acc) }

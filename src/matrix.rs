@@ -3,7 +3,7 @@
 mod lines;
 mod output;
 
-pub(crate) use lines::{Chunks, Lines};
+pub(crate) use lines::{Chunks, Lines, Steps};
 pub(crate) use output::Block;
 pub use output::Output;
 use std::marker::PhantomData;
@@ -201,8 +201,8 @@ impl<'a> Operand<'a> {
     /// Its lines, whose depth is contiguous.
     pub(crate) fn lines(&self) -> Lines<'a> {
         assert_eq!(self.order, Order::DepthContiguous);
-        let Self { data, stride, lines, depth, lifetime, .. } = *self;
-        Lines { start: data, pitch: stride, count: lines, len: depth, lifetime }
+        // SAFETY: whoever made the view promised that every line is readable.
+        unsafe { Lines::from_raw(self.data, (self.lines, self.stride), self.depth) }
     }
 
     /// Copies the bytes of one line.

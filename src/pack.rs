@@ -20,6 +20,7 @@ mod patches;
 pub(crate) mod portable;
 mod runs;
 mod short;
+mod spaced;
 mod sums;
 #[cfg(test)]
 mod tests;

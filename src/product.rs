@@ -26,6 +26,8 @@ pub(crate) struct Product<'a> {
     blocks: Blocks,
     /// The first column: that of the result, too.
     first_col: usize,
+    /// How many windows lie in a row of results, if the lines of the LHS are windows: kernels read no more of them together.
+    row: Option<usize>,
     /// The side whose segments, slices of the depth, have scales.
     scaled: Option<usize>,
     threads: usize,
@@ -46,10 +48,12 @@ const PIECES: usize = 4;
 
 impl<'a> Product<'a> {
     pub(crate) fn new(context: &'a Context, lhs: &Factor<'a>, rhs: &Factor<'a>, shape: Shape, threads: usize) -> Self {
-        let Sides { kernel, sources: sides, rescale, span } = Sides::new(context.kernel, lhs, rhs);
+        let Sides { kernel, sources: mut sides, rescale, span } = Sides::new(context.kernel, lhs, rhs);
+        let windows = Product::windows(kernel, &mut sides, shape, threads);
         let ready = sides.each_ref().map(Source::ready);
         let given = Given { lhs_is_ready: ready[LHS].is_some(), rhs_order: sides[RHS].order() };
-        let mut blocks = Blocks::new(kernel, shape, given, threads, Caches::get());
+        let (row, blocks) = windows.unzip();
+        let mut blocks = blocks.unwrap_or_else(|| Blocks::new(kernel, shape, given, threads, Caches::get()));
         if sides[RHS].is_widened() && shape.rows <= kernel.rows {
             blocks.depth = blocks.depth.with_pieces(shape.depth.div_ceil(WIDENED));
         }
@@ -66,6 +70,7 @@ impl<'a> Product<'a> {
             depth: shape.depth,
             blocks,
             first_col: rhs.first(),
+            row,
             scaled,
             threads,
             ready,
@@ -77,6 +82,17 @@ impl<'a> Product<'a> {
             }
         }
         product
+    }
+
+    /// Has the patches of the LHS read as windows if they had better be: how many lie in a row of results, and the blocks.
+    fn windows(kernel: &Kernel, sides: &mut [Source<'a>; 2], shape: Shape, threads: usize) -> Option<(usize, Blocks)> {
+        let [lhs, rhs] = sides;
+        let windows = lhs.windows(rhs)?;
+        let (row, bytes) = (windows.in_row(), windows.bytes(shape.rows));
+        let blocks = Blocks::of_rows(kernel, shape, (row, bytes), threads, Caches::get())?;
+        rhs.space(windows.run());
+        lhs.become_windows(windows);
+        Some((row, blocks))
     }
 
     /// A side that several blocks share is prepared first, by all threads together. Of the other side, whoever
@@ -235,7 +251,7 @@ struct Stripe<'s> {
 impl Stripe<'_> {
     /// Multiplies all rows by one slice of the panel. After the last slice the tiles are finished.
     fn multiply_slice(&self, slice: usize, desk: &mut Desk) {
-        let Product { kernel, sides: [lhs, rhs], blocks, scaled, .. } = self.product;
+        let Product { kernel, sides: [lhs, rhs], blocks, row, scaled, .. } = self.product;
         let Desk { acc, widened, cols } = desk;
         let together = self.product.together();
         let (room, acc) = acc.split_at_mut(2 * together * kernel.tile_len());
@@ -248,53 +264,57 @@ impl Stripe<'_> {
         if scaled.is_some() {
             rhs.cols_in(self.rhs, self.cols.clone(), (slice, depth.clone(), panel), cols);
         }
-        let all = lhs.lines(self.lhs, self.rows.clone(), depth.clone());
         let sums = self.sums().filter(|_| slice + 1 == slices);
-        // Tiles as equal as can be: the first few are one row longer.
-        let tiles = self.rows.len().div_ceil(kernel.rows);
-        let (short, longer) = (self.rows.len() / tiles, self.rows.len() % tiles);
         // The rows, and how many tiles, that are multiplied, but not finished.
         let mut open = self.rows.start..self.rows.start;
         let mut unfinished = 0;
-        for i in 0..tiles {
-            let rows = open.end..open.end + short + usize::from(i < longer);
-            open.end = rows.end;
-            let tile = Tile {
-                lhs: all.part(rows.start - self.rows.start..rows.end - self.rows.start),
-                lhs_encoding: lhs.encoding(),
-                is_turned: lhs.is_turned(),
-                rhs: panel,
-                cols: self.cols.len(),
-                fresh: slice == 0 || scaled.is_some(),
-                spans,
-                sums: sums.as_ref().map(|sums| sums.part(rows.start - self.rows.start)),
-            };
-            let first = if slices == 1 { open.start } else { self.rows.start };
-            let place = |rows: &Range<usize>| (rows.start - first) * kernel.width..(rows.end - first) * kernel.width;
-            let to = if scaled.is_some() { &mut room[..kernel.tile_len()] } else { &mut acc[place(&rows)] };
-            // SAFETY: whoever has a kernel has a CPU that runs it. Tiles do not overlap, and whoever claimed their block
-            // multiplies them.
-            unsafe { (kernel.tile)(&tile, to) }
-            if let Some(side) = scaled {
-                // The sums of a segment go on to become floats, which rest in the accumulators' place.
-                let acc = &mut acc[place(&rows)];
-                if slice == 0 {
-                    acc.fill(0f32.to_bits() as i32);
+        let step = row.unwrap_or(self.rows.len());
+        for start in self.rows.clone().step_by(step) {
+            let all = lhs.lines(self.lhs, start..start + step, depth.clone());
+            // Tiles as equal as can be: the first few are one row longer.
+            let tiles = step.div_ceil(kernel.rows);
+            let (short, longer) = (step / tiles, step % tiles);
+            for i in 0..tiles {
+                let rows = open.end..open.end + short + usize::from(i < longer);
+                open.end = rows.end;
+                let tile = Tile {
+                    lhs: all.part(rows.start - start..rows.end - start),
+                    lhs_encoding: lhs.encoding(),
+                    is_turned: lhs.is_turned(),
+                    rhs: panel,
+                    cols: self.cols.len(),
+                    fresh: slice == 0 || scaled.is_some(),
+                    spans,
+                    sums: sums.as_ref().map(|sums| sums.part(rows.start - self.rows.start)),
+                };
+                let first = if slices == 1 { open.start } else { self.rows.start };
+                let place =
+                    |rows: &Range<usize>| (rows.start - first) * kernel.width..(rows.end - first) * kernel.width;
+                let to = if scaled.is_some() { &mut room[..kernel.tile_len()] } else { &mut acc[place(&rows)] };
+                // SAFETY: whoever has a kernel has a CPU that runs it. Tiles do not overlap, and whoever claimed their block
+                // multiplies them.
+                unsafe { (kernel.tile)(&tile, to) }
+                if let Some(side) = scaled {
+                    // The sums of a segment go on to become floats, which rest in the accumulators' place.
+                    let acc = &mut acc[place(&rows)];
+                    if slice == 0 {
+                        acc.fill(0f32.to_bits() as i32);
+                    }
+                    let mut edge = Edge::new();
+                    lhs.rows_in(self.lhs, rows.clone(), slice, &mut edge);
+                    let (depth, count) = (depth.len(), self.cols.len());
+                    let segment = Segment { depth, rows: &edge, cols, count, by_rows: side == LHS };
+                    kernel.add_segment(&segment, &room[..rows.len() * kernel.width], acc);
                 }
-                let mut edge = Edge::new();
-                lhs.rows_in(self.lhs, rows.clone(), slice, &mut edge);
-                let (depth, count) = (depth.len(), self.cols.len());
-                let segment = Segment { depth, rows: &edge, cols, count, by_rows: side == LHS };
-                kernel.add_segment(&segment, &room[..rows.len() * kernel.width], acc);
-            }
-            unfinished += 1;
-            if sums.is_some() {
-                // The tile has finished them.
-                open.start = open.end;
-            } else if slice + 1 == slices && (i + 1 == tiles || unfinished == together) {
-                unfinished = 0;
-                self.finish(open.clone(), &mut acc[place(&open)], room);
-                open.start = open.end;
+                unfinished += 1;
+                if sums.is_some() {
+                    // The tile has finished them.
+                    open.start = open.end;
+                } else if slice + 1 == slices && (rows.end == self.rows.end || unfinished == together) {
+                    unfinished = 0;
+                    self.finish(open.clone(), &mut acc[place(&open)], room);
+                    open.start = open.end;
+                }
             }
         }
     }

@@ -1,6 +1,6 @@
 //! One side of a product: where its lines come from, and how they become what the kernels read.
 
-use crate::conv::Patches;
+use crate::conv::{Patches, Windows};
 use crate::kernel::{Kernel, MAX_ROWS, MAX_WIDTH};
 use crate::matrix::{Encoding, Lines, Operand, Order};
 use crate::output::LineOffsets;
@@ -48,8 +48,12 @@ enum Input<'a> {
     Operand(Operand<'a>),
     /// To be packed.
     Patches(Patches<'a>),
+    /// Patches to be read where the rows of their images are packed.
+    Windows(Windows<'a>),
     /// Packed as the kernel reads it.
     Ready(Prepared<'a>),
+    /// The same, but runs of so many numbers are to begin groups, as those of windows do.
+    Spaced(Prepared<'a>, usize),
     /// Packed otherwise: for another kernel, for the other side, or for another encoding of the other side.
     Otherwise(&'a Packed),
 }
@@ -98,19 +102,58 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// The patches of this side as windows beside `rhs`, if they had better be read so.
+    pub(crate) fn windows(&self, rhs: &Self) -> Option<Windows<'a>> {
+        let Input::Patches(patches) = &self.input else { return None };
+        if self.segment.is_some() || !rhs.line.is_plain() || rhs.spans.is_some() {
+            return None;
+        }
+        // Only panels that are ready can be spaced.
+        let is_spaced = |windows: &Windows| windows.run() == self.kernel.pad(windows.run());
+        let is_ready = matches!(rhs.input, Input::Ready(_));
+        Windows::new(self.kernel, patches, &self.reading).filter(|windows| is_ready || is_spaced(windows))
+    }
+
+    pub(crate) fn become_windows(&mut self, windows: Windows<'a>) {
+        self.input = Input::Windows(windows);
+    }
+
+    /// Has each run of so many numbers of its panels, which are ready, begin a group.
+    pub(crate) fn space(&mut self, run: usize) {
+        let padded = self.kernel.pad(run);
+        if let Input::Ready(panels) = self.input
+            && run != padded
+        {
+            self.pitch = self.line.depth / run * padded;
+            self.input = Input::Spaced(panels, run);
+        }
+    }
+
     /// What so many lines take when they are prepared.
     pub(crate) fn room(&self, lines: usize) -> Room {
         let depth = self.line.depth;
+        let lines_of_panels = lines.next_multiple_of(self.kernel.width);
+        match &self.input {
+            Input::Windows(windows) => {
+                let sums = if self.is_summed { windows.sums(lines) } else { 0 };
+                return Room { bytes: windows.bytes(lines), sums, ..Room::default() };
+            }
+            Input::Spaced(..) => {
+                let sums = if self.is_summed { lines_of_panels } else { 0 };
+                return Room { bytes: lines_of_panels * self.pitch, sums, ..Room::default() };
+            }
+            _ => {}
+        }
         let bytes = match (self.side, self.segments) {
             (Side::Lhs, None) => self.kernel.room_for_lines(lines, depth).bytes,
             (Side::Lhs, Some(_)) => lines * self.line.pieces() * self.slot(),
-            (Side::Rhs, _) => lines.next_multiple_of(self.kernel.width) * self.line.len(self.kernel.groups),
+            (Side::Rhs, _) => lines_of_panels * self.line.len(self.kernel.groups),
         };
         // Beside an LHS with segments, sums are taken of parts of panels.
         let sums = match self.side {
             Side::Lhs => lines * self.pieces,
             Side::Rhs if self.segment.is_some() && self.segments.is_none() => 0,
-            Side::Rhs => lines.next_multiple_of(self.kernel.width) * self.pieces,
+            Side::Rhs => lines_of_panels * self.pieces,
         };
         Room {
             bytes: if self.in_place().is_some() { 0 } else { bytes },
@@ -138,6 +181,21 @@ impl<'a> Source<'a> {
             }
             Input::Patches(patches) => {
                 self.kernel.pack_patches(patches, &self.reading, lines.clone(), bytes, sums);
+                Prepared { first: lines.start, bytes, sums, originals: &[] }
+            }
+            Input::Windows(windows) => {
+                windows.pack(&self.reading, lines.clone(), bytes, sums);
+                let count = lines.len().min(sums.len());
+                Prepared { first: lines.start, bytes, sums: &sums[..count], originals: &[] }
+            }
+            Input::Spaced(panels, run) => {
+                let (kernel, width) = (self.kernel, self.kernel.width);
+                let of_panel = width * kernel.pad(self.line.depth);
+                let from = panels.bytes[(lines.start - panels.first) / width * of_panel..].chunks_exact(of_panel);
+                for (from, to) in from.zip(bytes.chunks_exact_mut(width * self.pitch)) {
+                    kernel.groups.space(from, width, *run, to);
+                }
+                sums.copy_from_slice(&panels.sums[lines.start - panels.first..][..sums.len()]);
                 Prepared { first: lines.start, bytes, sums, originals: &[] }
             }
             Input::Otherwise(packed) => {
@@ -243,7 +301,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Lines of the LHS over a stretch of the depth.
+    /// Lines of the LHS over a stretch of the depth. Of windows, a row over all of it.
     #[inline]
     pub(crate) fn lines<'s>(&self, from: &Prepared<'s>, lines: Range<usize>, depth: Range<usize>) -> Lines<'s>
     where
@@ -251,6 +309,9 @@ impl<'a> Source<'a> {
     {
         if let Some(operand) = self.in_place() {
             return operand.part(lines, depth).lines();
+        }
+        if let Input::Windows(windows) = &self.input {
+            return windows.lines(from.bytes, from.first, lines);
         }
         let (kernel, line) = (self.kernel, &self.line);
         let (groups, size) = (kernel.groups, kernel.groups.lhs_size());
@@ -287,6 +348,9 @@ impl<'a> Source<'a> {
         room: &'s mut [u8],
     ) -> &'s [u8] {
         let Self { kernel, line: own, .. } = self;
+        if let Input::Spaced(..) = self.input {
+            return &from.bytes[(line - from.first) * self.pitch..][..self.pitch * kernel.width];
+        }
         let place = own.place(depth.start, kernel.groups);
         let before = place % kernel.groups.len();
         let len = own.padded(before + depth.len(), kernel.groups) * kernel.width;

@@ -225,30 +225,32 @@ proptest! {
     }
 }
 
-/// A layer that is large enough to be cut into blocks, and shared among threads.
+/// Layers that are large enough to be cut into blocks, and shared among threads. The second one's runs do not end with groups.
 #[test]
-fn every_kernel_agrees_on_a_layer_of_many_blocks() {
+fn every_kernel_agrees_on_layers_of_many_blocks() {
     let axis = Axis { taps: 3, stride: 1, dilation: 1, padding: [1, 1] };
-    let filter = Filter { axes: [axis, axis], channels: [64, 96], groups: 2, encodings: [Encoding::S8, Encoding::U8] };
-    let problem = Problem::new(Case {
-        filter,
-        images: Images { count: 2, size: [20, 21] },
-        gap: 0,
-        offset: 5,
-        weights_offset: -100,
-        slope: 1,
-        seed: 99,
-        extreme: false,
-        bits: 8,
-        packer: 1,
-    });
-    let want = problem.sums();
-    let shape = (problem.plan.positions(), 96);
-    for context in CONTEXTS.iter().filter(|context| context.kernel.name != "scalar") {
-        let mut got = vec![7; want.len()];
-        let store = Store::I32(Output::new(&mut got, shape, 96));
-        problem.convolve(context, context.kernel, &Finish::new(&[], store), false);
-        assert!(got == want, "{} with {} threads", context.kernel.name, context.threads());
+    for (groups, channels) in [(2, [64, 96]), (1, [31, 96]), (1, [32, 64])] {
+        let filter = Filter { axes: [axis, axis], channels, groups, encodings: [Encoding::S8, Encoding::U8] };
+        let problem = Problem::new(Case {
+            filter,
+            images: Images { count: 2, size: [20, 21] },
+            gap: 0,
+            offset: 5,
+            weights_offset: -100,
+            slope: 1,
+            seed: 99,
+            extreme: false,
+            bits: 8,
+            packer: 1,
+        });
+        let want = problem.sums();
+        let shape = (problem.plan.positions(), channels[1]);
+        for context in CONTEXTS.iter().filter(|context| context.kernel.name != "scalar") {
+            let mut got = vec![7; want.len()];
+            let store = Store::I32(Output::new(&mut got, shape, shape.1));
+            problem.convolve(context, context.kernel, &Finish::new(&[], store), false);
+            assert!(got == want, "{} with {} threads, {groups} groups", context.kernel.name, context.threads());
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use super::{avx2_few, avx2_narrow, shuffle_pairs};
 use std::arch::x86_64::*;
 
 kernel! {
-    name: "avx2", features: ["avx2"], groups: Pairs, rows: 6, width: 16, tile: tile, writes: sums, shuffle: shuffle_pairs, few_lines: avx2_few,
+    name: "avx2", features: ["avx2"], groups: Pairs, rows: 6, width: 16, tile: tile, writes: sums, takes: windows, shuffle: shuffle_pairs, few_lines: avx2_few,
     narrow: &avx2_narrow::KERNEL,
 }
 

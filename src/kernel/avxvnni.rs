@@ -5,7 +5,7 @@ use super::{avxvnni_few, shuffle_quads};
 use std::arch::x86_64::*;
 
 kernel! {
-    name: "avxvnni", features: ["avx2", "avxvnni"], groups: FreeQuads, rows: 6, width: 16, tile: tile, writes: sums,
+    name: "avxvnni", features: ["avx2", "avxvnni"], groups: FreeQuads, rows: 6, width: 16, tile: tile, writes: sums, takes: windows,
     shuffle: shuffle_quads, few_lines: avxvnni_few,
 }
 

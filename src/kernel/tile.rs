@@ -65,24 +65,28 @@ macro_rules! vector_tile {
             acc: &mut [i32],
             spread_group: impl Fn([u8; 4]) -> Vector,
         ) {
-            let rhs = $crate::pack::groups::<{ $width / $lanes }, { $lanes * $group }>(tile.rhs);
-            let whole = (tile.lhs.len() / 4).min(rhs.len());
-            let lhs: [&[[u8; 4]]; ROWS] = tile.lhs.groups(whole);
+            let mut rest = $crate::pack::groups::<{ $width / $lanes }, { $lanes * $group }>(tile.rhs);
+            let whole = (tile.lhs.len() / 4).min(rest.len());
             let mut c: [[Vector; VECTORS]; ROWS] = [[zero(); VECTORS]; ROWS];
-            for (g, b) in rhs[..whole].iter().enumerate() {
-                $(for b in b {
-                    $crate::kernel::vector256::prefetch(b.as_ptr().wrapping_add($ahead));
-                })?
-                let b: [Vector; VECTORS] = std::array::from_fn(|v| load(&b[v]));
-                for (c, a) in c.iter_mut().zip(&lhs) {
-                    // SAFETY: every line was cut to `whole` groups.
-                    let a = spread_group(unsafe { *a.get_unchecked(g) });
-                    for (c, &b) in c.iter_mut().zip(&b) {
-                        *c = dot::<SIGNED>(*c, a, b);
+            for run in 0..tile.lhs.runs() {
+                let lhs: [&[[u8; 4]]; ROWS] = tile.lhs.run(run).groups(whole);
+                let (now, after) = rest.split_at(whole);
+                for (g, b) in now.iter().enumerate() {
+                    $(for b in b {
+                        $crate::kernel::vector256::prefetch(b.as_ptr().wrapping_add($ahead));
+                    })?
+                    let b: [Vector; VECTORS] = std::array::from_fn(|v| load(&b[v]));
+                    for (c, a) in c.iter_mut().zip(&lhs) {
+                        // SAFETY: every line was cut to `whole` groups.
+                        let a = spread_group(unsafe { *a.get_unchecked(g) });
+                        for (c, &b) in c.iter_mut().zip(&b) {
+                            *c = dot::<SIGNED>(*c, a, b);
+                        }
                     }
                 }
+                rest = after;
             }
-            if let Some(b) = rhs.get(whole) {
+            if let Some(b) = rest.first() {
                 // The depth ends within a group, and nothing of the line lies beyond its end.
                 let mut last = [[0; 4]; ROWS];
                 for (last, line) in last.iter_mut().zip(tile.lhs.iter()) {

@@ -3,23 +3,49 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// Lines as kernels read them: as many bytes of each, `pitch` bytes from the start of one to that of the next.
+/// Lines as kernels read them: as many bytes of each, `pitch` bytes from the start of one to that of the next. Windows on images
+/// have several runs of so many bytes, `step` bytes from the start of one to that of the next.
 #[derive(Clone, Copy)]
 pub(crate) struct Lines<'a> {
-    pub(super) start: *const u8,
-    pub(super) pitch: usize,
-    pub(super) count: usize,
-    pub(super) len: usize,
-    pub(super) lifetime: PhantomData<&'a [u8]>,
+    start: *const u8,
+    pitch: usize,
+    count: usize,
+    len: usize,
+    runs: usize,
+    step: usize,
+    lifetime: PhantomData<&'a [u8]>,
+}
+
+/// How far the runs of windows lie apart, and how many a window has.
+#[derive(Clone, Copy)]
+pub(crate) struct Steps {
+    pub runs: usize,
+    pub step: usize,
 }
 
 impl<'a> Lines<'a> {
     /// The same stretch of every `pitch` bytes, `count` times.
     #[inline]
     pub(crate) fn packed(bytes: &'a [u8], count: usize, pitch: usize, stretch: Range<usize>) -> Self {
-        let (start, len) = (stretch.start, stretch.len());
         assert!(count == 0 || stretch.start <= stretch.end && (count - 1) * pitch + stretch.end <= bytes.len());
-        Self { start: bytes.as_ptr().wrapping_add(start), pitch, count, len, lifetime: PhantomData }
+        // SAFETY: the assertion holds all lines within `bytes`, which are borrowed.
+        unsafe { Self::from_raw(bytes.as_ptr().wrapping_add(stretch.start), (count, pitch), stretch.len()) }
+    }
+
+    /// So many lines, so far apart, of one run of `len` bytes each.
+    ///
+    /// # Safety
+    /// Every line is readable and unchanged for `'a`.
+    #[inline(always)]
+    pub(super) unsafe fn from_raw(start: *const u8, (count, pitch): (usize, usize), len: usize) -> Self {
+        Self { start, pitch, count, len, runs: 1, step: 0, lifetime: PhantomData }
+    }
+
+    /// Windows: the first begins where `bytes` do, and each of its runs has so many bytes.
+    pub(crate) fn windows(bytes: &'a [u8], (count, pitch): (usize, usize), len: usize, steps: Steps) -> Self {
+        let Steps { runs, step } = steps;
+        assert!(count == 0 || (count - 1) * pitch + (runs - 1) * step + len <= bytes.len());
+        Self { start: bytes.as_ptr(), pitch, count, len, runs, step, lifetime: PhantomData }
     }
 
     /// How many there are.
@@ -28,16 +54,30 @@ impl<'a> Lines<'a> {
         self.count
     }
 
-    /// How many bytes of each.
+    /// How many bytes a run has.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
+    /// How many runs each has.
+    #[inline(always)]
+    pub(crate) fn runs(&self) -> usize {
+        self.runs
+    }
+
+    /// One run of each.
+    #[inline(always)]
+    pub(crate) fn run(&self, run: usize) -> Self {
+        assert!(run < self.runs);
+        Self { start: self.start.wrapping_add(run * self.step), runs: 1, step: 0, ..*self }
+    }
+
+    /// The first run of a line.
     #[inline(always)]
     pub(crate) fn get(&self, line: usize) -> &'a [u8] {
         assert!(line < self.count);
-        // SAFETY: whoever made this had bytes, or an operand, in which so many lines are readable.
+        // SAFETY: whoever made this had bytes, or an operand, in which all runs of so many lines are readable.
         unsafe { std::slice::from_raw_parts(self.start.add(line * self.pitch), self.len) }
     }
 
