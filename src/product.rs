@@ -4,14 +4,17 @@ use crate::blocks::{Blocks, Caches, Cut, Given, Shape};
 use crate::buffer::Carver;
 use crate::context::Context;
 use crate::desks::Desks;
-use crate::kernel::{Kernel, MAX_WIDTH, Tile};
-use crate::matrix::Offset;
-use crate::output::{Finish, LineOffsets, Region, Rescale, Sums};
+use crate::kernel::{Kernel, MAX_WIDTH};
+use crate::output::{Finish, Rescale};
 use crate::prepare::{Prepared, Room};
-use crate::segment::{Edge, Segment};
+use crate::segment::Edge;
 use crate::source::{Factor, Sides, Source, Space};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
+
+mod stripe;
+
+use stripe::Stripe;
 
 /// One product and how it is to be computed.
 pub(crate) struct Product<'a> {
@@ -234,145 +237,6 @@ impl Product<'_> {
                 finish,
             };
             (0..self.blocks.depth.pieces).for_each(|slice| stripe.multiply_slice(slice, desk));
-        }
-    }
-}
-
-/// The columns of one panel, and rows of one block.
-struct Stripe<'s> {
-    product: &'s Product<'s>,
-    lhs: &'s Prepared<'s>,
-    rhs: &'s Prepared<'s>,
-    rows: Range<usize>,
-    cols: Range<usize>,
-    finish: &'s Finish<'s>,
-}
-
-impl Stripe<'_> {
-    /// Multiplies all rows by one slice of the panel. After the last slice the tiles are finished.
-    fn multiply_slice(&self, slice: usize, desk: &mut Desk) {
-        let Product { kernel, sides: [lhs, rhs], blocks, row, scaled, .. } = self.product;
-        let Desk { acc, widened, cols } = desk;
-        let together = self.product.together();
-        let (room, acc) = acc.split_at_mut(2 * together * kernel.tile_len());
-        let slices = blocks.depth.pieces;
-        let depth = blocks.depth.piece(slice);
-        let panel = rhs.panel(self.rhs, self.cols.start, depth.clone(), widened);
-        let spans = rhs.spans(self.cols.start, depth.clone(), self.product.span);
-        // Without depth the sums are 0, as are the bits of floats.
-        let scaled = scaled.filter(|_| !depth.is_empty());
-        if scaled.is_some() {
-            rhs.cols_in(self.rhs, self.cols.clone(), (slice, depth.clone(), panel), cols);
-        }
-        let sums = self.sums().filter(|_| slice + 1 == slices);
-        // The rows, and how many tiles, that are multiplied, but not finished.
-        let mut open = self.rows.start..self.rows.start;
-        let mut unfinished = 0;
-        let step = row.unwrap_or(self.rows.len());
-        for start in self.rows.clone().step_by(step) {
-            let all = lhs.lines(self.lhs, start..start + step, depth.clone());
-            // Tiles as equal as can be: the first few are one row longer.
-            let tiles = step.div_ceil(kernel.rows);
-            let (short, longer) = (step / tiles, step % tiles);
-            for i in 0..tiles {
-                let rows = open.end..open.end + short + usize::from(i < longer);
-                open.end = rows.end;
-                let tile = Tile {
-                    lhs: all.part(rows.start - start..rows.end - start),
-                    lhs_encoding: lhs.encoding(),
-                    is_turned: lhs.is_turned(),
-                    rhs: panel,
-                    cols: self.cols.len(),
-                    fresh: slice == 0 || scaled.is_some(),
-                    spans,
-                    sums: sums.as_ref().map(|sums| sums.part(rows.start - self.rows.start)),
-                };
-                let first = if slices == 1 { open.start } else { self.rows.start };
-                let place =
-                    |rows: &Range<usize>| (rows.start - first) * kernel.width..(rows.end - first) * kernel.width;
-                let to = if scaled.is_some() { &mut room[..kernel.tile_len()] } else { &mut acc[place(&rows)] };
-                // SAFETY: whoever has a kernel has a CPU that runs it. Tiles do not overlap, and whoever claimed their block
-                // multiplies them.
-                unsafe { (kernel.tile)(&tile, to) }
-                if let Some(side) = scaled {
-                    // The sums of a segment go on to become floats, which rest in the accumulators' place.
-                    let acc = &mut acc[place(&rows)];
-                    if slice == 0 {
-                        acc.fill(0f32.to_bits() as i32);
-                    }
-                    let mut edge = Edge::new();
-                    lhs.rows_in(self.lhs, rows.clone(), slice, &mut edge);
-                    let (depth, count) = (depth.len(), self.cols.len());
-                    let segment = Segment { depth, rows: &edge, cols, count, by_rows: side == LHS };
-                    kernel.add_segment(&segment, &room[..rows.len() * kernel.width], acc);
-                }
-                unfinished += 1;
-                if sums.is_some() {
-                    // The tile has finished them.
-                    open.start = open.end;
-                } else if slice + 1 == slices && (rows.end == self.rows.end || unfinished == together) {
-                    unfinished = 0;
-                    self.finish(open.clone(), &mut acc[place(&open)], room);
-                    open.start = open.end;
-                }
-            }
-        }
-    }
-
-    /// Finishes rows of which the sums are complete.
-    fn finish(&self, rows: Range<usize>, acc: &mut [i32], room: &mut [i32]) {
-        let (region, kernel) = (self.region(rows), self.product.kernel);
-        // SAFETY: as for a tile, and each is finished once.
-        unsafe { (kernel.finish)(self.finish, &region, acc, room) }
-    }
-
-    /// Where the sums of all rows go, if they are the result.
-    fn sums(&self) -> Option<Sums<'_>> {
-        let Product { sides: [lhs, rhs], rescale, scaled, depth, .. } = self.product;
-        if rescale.is_some() || scaled.is_some() {
-            return None;
-        }
-        Some(Sums {
-            out: self.finish.sums()?,
-            row: self.rows.start,
-            cols: self.cols.clone(),
-            row_sums: self.lhs.sums.get(self.rows.start - self.lhs.first..).unwrap_or_default(),
-            col_sums: self.rhs.sums.get(self.cols.start - self.rhs.first..).unwrap_or_default(),
-            offsets: (lhs.offset.uniform()?, rhs.offset.uniform()?),
-            depth: *depth,
-        })
-    }
-
-    fn region(&self, rows: Range<usize>) -> Region<'_> {
-        let [lhs, rhs] = &self.product.sides;
-        if self.product.scaled.is_some() {
-            // The floats are complete.
-            let none = LineOffsets { offset: Offset::Uniform(0), shift: 0 };
-            let (cols, offsets) = (self.cols.clone(), (none, none));
-            return Region {
-                rows,
-                cols,
-                depth: 0,
-                row_sums: &[],
-                col_sums: &[],
-                row_originals: &[],
-                col_originals: &[],
-                row_offsets: offsets.0,
-                col_offsets: offsets.1,
-                rescale: None,
-            };
-        }
-        Region {
-            depth: self.product.depth,
-            row_sums: self.lhs.sums.get(rows.start - self.lhs.first..).unwrap_or_default(),
-            col_sums: self.rhs.sums.get(self.cols.start - self.rhs.first..).unwrap_or_default(),
-            row_originals: self.lhs.originals.get(rows.start - self.lhs.first..).unwrap_or_default(),
-            col_originals: self.rhs.originals.get(self.cols.start - self.rhs.first..).unwrap_or_default(),
-            row_offsets: lhs.offset,
-            col_offsets: rhs.offset,
-            rescale: self.product.rescale.as_ref(),
-            rows,
-            cols: self.cols.clone(),
         }
     }
 }

@@ -374,11 +374,13 @@ impl<'a> Source<'a> {
     }
 
     /// What there is to know of lines of the LHS in a segment.
-    pub(crate) fn rows_in(&self, from: &Prepared, rows: Range<usize>, segment: usize, edge: &mut Edge<MAX_ROWS>) {
+    pub(crate) fn rows_in(&self, from: &Prepared, rows: Range<usize>, segment: usize) -> Edge<MAX_ROWS> {
+        let mut edge = Edge::new();
         for (sum, row) in edge.sums.iter_mut().zip(rows.clone()) {
             *sum = from.sums.get((row - from.first) * self.pieces + segment).copied().unwrap_or(0);
         }
         self.parameters_in(rows, segment, &mut edge.offsets, &mut edge.scales);
+        edge
     }
 
     /// What there is to know of lines of the RHS in a segment, of whose panel the products are with `panel`.

@@ -24,6 +24,9 @@ pub(crate) struct Steps {
 }
 
 impl<'a> Lines<'a> {
+    pub(crate) const NONE: Self =
+        Self { start: std::ptr::dangling(), pitch: 0, count: 0, len: 0, runs: 1, step: 0, lifetime: PhantomData };
+
     /// The same stretch of every `pitch` bytes, `count` times.
     #[inline]
     pub(crate) fn packed(bytes: &'a [u8], count: usize, pitch: usize, stretch: Range<usize>) -> Self {
