@@ -122,8 +122,19 @@ macro_rules! deliver {
         let (of_rows, of_cols) = (sums.of_rows::<$rows>(), sums.of_cols::<$width>());
         let of_cols = of_cols.as_chunks::<$lanes>().0;
         // SAFETY: the promise of a `TileFn`.
-        let rows = unsafe { sums.rows($rows) };
-        for (((to, acc), c), of_row) in rows.zip(acc).zip($c).zip(of_rows) {
+        let mut places = unsafe { sums.rows($rows) };
+        if $fresh && places.is_of($rows, $vectors * $lanes) {
+            // So short that it is unrolled: the sums go straight from registers to their place.
+            for i in 0..$rows {
+                let to = places.next().expect("as many rows").as_chunks_mut::<$lanes>().0;
+                let of_row = spread(of_rows[i].to_ne_bytes());
+                for v in 0..$vectors {
+                    store(&mut to[v], plus($c[i][v], plus(resume(&of_cols[v]), of_row)), true);
+                }
+            }
+            return;
+        }
+        for (((to, acc), c), of_row) in places.zip(acc).zip($c).zip(of_rows) {
             let of_row = spread(of_row.to_ne_bytes());
             for v in 0..$vectors {
                 let mut sum = plus(c[v], plus(resume(&of_cols[v]), of_row));

@@ -85,6 +85,13 @@ pub(crate) struct Block<'a, T> {
 }
 
 impl<'a, T> Block<'a, T> {
+    /// Whether so many rows of so many columns are left.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub(crate) fn is_of(&self, rows: usize, cols: usize) -> bool {
+        (self.rows, self.cols) == (rows, cols)
+    }
+
     /// The elements of the next rows, if they are `N` and nothing lies between them.
     #[inline(always)]
     pub(crate) fn solid<const N: usize>(&mut self, rows: usize) -> Option<&'a mut [T; N]> {

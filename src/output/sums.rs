@@ -1,6 +1,6 @@
 //! Sums that are the result: nothing but offsets is added to them.
 
-use crate::matrix::Output;
+use crate::matrix::{Block, Output};
 use std::ops::Range;
 
 /// Where a tile's sums go, and what uniform offsets of the operands add to them.
@@ -31,7 +31,7 @@ impl Sums<'_> {
     /// # Safety
     /// Nobody else uses them.
     #[inline(always)]
-    pub(crate) unsafe fn rows(&self, count: usize) -> impl Iterator<Item = &mut [i32]> {
+    pub(crate) unsafe fn rows(&self, count: usize) -> Block<'_, i32> {
         // SAFETY: this function's own promise.
         unsafe { self.out.block(self.row..self.row + count, self.cols.clone()) }
     }
