@@ -121,20 +121,21 @@ impl Blocks {
         }
     }
 
-    /// As [`Blocks::new`], of windows, of which so many in a row of results are never parted, and whose images take so many bytes. None
-    /// if they are too deep for one slice or too few to share.
+    /// As [`Blocks::new`], of windows, of which so many in a row of results are never parted; some of them take so many bytes. None if they
+    /// are too deep for one slice, a row of them is too long for the cache, or rows are too few to share.
     pub(crate) fn of_rows(
         kernel: &Kernel,
         shape: Shape,
-        (row, bytes): (usize, usize),
+        row: usize,
+        bytes: impl Fn(usize) -> usize,
         threads: usize,
         caches: &Caches,
     ) -> Option<Self> {
         let wanted = if threads == 1 { 1 } else { threads * PER_THREAD };
-        if shape.depth > slice(kernel, caches) || shape.rows / row < wanted {
+        if shape.depth > slice(kernel, caches) || bytes(row) > caches.l2 / 2 || shape.rows / row < wanted {
             return None;
         }
-        let rows = Cut::new(bytes.div_ceil(caches.l2 / 2).max(wanted), shape.rows, row);
+        let rows = Cut::new(bytes(shape.rows).div_ceil(caches.l2 / 2).max(wanted), shape.rows, row);
         Some(Self { rows, cols: Cut::new(1, shape.cols, kernel.width), depth: Cut::new(1, shape.depth, SLICE_UNIT) })
     }
 
@@ -206,6 +207,31 @@ mod tests {
         assert_eq!(pieces(4000, 64, 1), (true, false));
         assert_eq!(pieces(100, 100, 1), (false, false));
         assert_eq!(pieces(100, 100, 2), (true, true));
+    }
+
+    #[test]
+    fn rows_of_windows_stay_whole() {
+        let caches = Caches { l1: 32 << 10, l2: 512 << 10 };
+        let kernel = Kernel::all().next().unwrap();
+        let blocks = |depth, row, threads| {
+            Blocks::of_rows(
+                kernel,
+                Shape { rows: 20 * row, cols: 64, depth },
+                row,
+                |windows| 20 * windows,
+                threads,
+                &caches,
+            )
+        };
+        let blocks_of =
+            |depth, row, threads| blocks(depth, row, threads).map(|blocks| (blocks.rows.pieces, blocks.cols.pieces));
+        assert_eq!(
+            (blocks_of(100, 10, 1), blocks_of(100, 10, 4), blocks_of(100, 1000, 1)),
+            (Some((1, 1)), Some((16, 1)), Some((2, 1)))
+        );
+        assert!((0..2).all(|block| blocks(100, 1000, 1).unwrap().block(block).0.len() == 10_000));
+        // Too few for threads, too long, too deep.
+        assert_eq!((blocks_of(100, 10, 6), blocks_of(100, 20_000, 1), blocks_of(100_000, 10, 1)), (None, None, None));
     }
 
     #[test]

@@ -91,8 +91,8 @@ impl<'a> Product<'a> {
     fn windows(kernel: &Kernel, sides: &mut [Source<'a>; 2], shape: Shape, threads: usize) -> Option<(usize, Blocks)> {
         let [lhs, rhs] = sides;
         let windows = lhs.windows(rhs)?;
-        let (row, bytes) = (windows.in_row(), windows.bytes(shape.rows));
-        let blocks = Blocks::of_rows(kernel, shape, (row, bytes), threads, Caches::get())?;
+        let row = windows.in_row();
+        let blocks = Blocks::of_rows(kernel, shape, row, |lines| windows.bytes(lines), threads, Caches::get())?;
         rhs.space(windows.run());
         lhs.become_windows(windows);
         Some((row, blocks))
