@@ -280,7 +280,8 @@ macro_rules! kernel {
             $(#[target_feature(enable = $feature)])*
             fn sum_lines(lines: &Lines, encoding: Encoding, sums: &mut [i32]) {
                 let sum_bytes = |whole: &[_], last: &_, added| $($shuffle)::+::sum_bytes(whole, last, added);
-                pack::sum_lines::<WIDENED>(lines, encoding, sums, sum_bytes)
+                let sum_four = |lines: [&[_]; _], added| $($shuffle)::+::sum_four(lines, added);
+                pack::sum_lines::<WIDENED>(lines, encoding, sums, sum_bytes, sum_four)
             }
             // Not an `unsafe` call: the compiler checks that the list covers the tile's features.
             $(#[target_feature(enable = $feature)])*

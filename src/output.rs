@@ -104,7 +104,7 @@ pub(crate) unsafe fn finish<const W: usize>(
     }
     if let Some(layer) = &finish.layer {
         // SAFETY: this function's own promise.
-        return unsafe { layer.finish(&finish.store, region, offsets, acc, vectors) };
+        return unsafe { layer.finish(&finish.store, region, offsets, acc, room, vectors) };
     }
     if let ([Stage::QuantizeDown(stage)], Store::U8(out, Cast::Saturating)) = (finish.stages, &finish.store)
         && let Some(of) = stage.uniform()

@@ -1,7 +1,7 @@
 //! Packing groups of eight bytes, with NEON.
 
 use super::vector128::{load, store_bytes};
-pub(super) use crate::pack::portable::{add_sums, sum_bytes, turn};
+pub(super) use crate::pack::portable::{add_sums, sum_bytes, sum_four, turn};
 use crate::pack::{CHUNK, LINES, STRETCH};
 use std::arch::aarch64::*;
 

@@ -1,5 +1,6 @@
 //! Packing groups of two bytes, with vectors.
 
+pub(super) use super::shuffle_quads::sum_four;
 use super::vector256::{add_neighbours, load, store as store_sums, transposed, zero};
 pub(super) use super::vector256::{sum_bytes, turn};
 use crate::matrix::Encoding;

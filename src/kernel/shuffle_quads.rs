@@ -57,3 +57,93 @@ pub(super) fn add_sums<const W: usize>(groups: &[[u8; 4]], encoding: Encoding, s
         store_sums(sums, _mm256_madd_epi16(short, _mm256_set1_epi16(1)), false);
     }
 }
+
+/// Of as many bytes at the end of 32 as one wants, all bits.
+static LAST: [u8; 64] = {
+    let mut bytes = [0; 64];
+    let mut i = 32;
+    while i < 64 {
+        bytes[i] = 0xff;
+        i += 1;
+    }
+    bytes
+};
+
+/// The sums of the bytes of four lines, each of as many, 8 or more, after `added` was added to each, modulo 256. Where a line
+/// ends within a vector, its last bytes are loaded once more, and those that were summed are left out.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn sum_four(lines: [&[u8]; 4], added: u8) -> [u32; 4] {
+    let len = lines[0].len();
+    let sums = match len {
+        32.. => {
+            let sums = join(sum_long(lines, added));
+            _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256::<1>(sums))
+        }
+        16.. => sum_short::<16>(lines, added),
+        _ => sum_short::<8>(lines, added),
+    };
+    let mut four = [0; 4];
+    // SAFETY: the reference covers the 16 bytes written.
+    unsafe { _mm_storeu_si128(four.as_mut_ptr().cast(), sums) }
+    four
+}
+
+/// Vectors of sums of 64 bits, below 2³², for each line.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn sum_long(lines: [&[u8]; 4], added: u8) -> [Vector; 4] {
+    let (whole, rest) = (lines[0].len() / 32, lines[0].len() % 32);
+    let mut stretches: [&[[u8; 32]]; 4] = [&[]; 4];
+    for (stretches, line) in stretches.iter_mut().zip(lines) {
+        *stretches = &line.as_chunks().0[..whole];
+    }
+    let mut sums = [zero(); 4];
+    for i in 0..whole {
+        for (sum, stretches) in sums.iter_mut().zip(stretches) {
+            *sum = _mm256_add_epi32(*sum, _mm256_sad_epu8(load(&stretches[i], added), zero()));
+        }
+    }
+    if rest > 0 {
+        let left = load(LAST[rest..].first_chunk().expect("32 bytes"), 0);
+        for (sum, line) in sums.iter_mut().zip(lines) {
+            let bytes = load(line.last_chunk().expect("32 bytes or more"), added);
+            *sum = _mm256_add_epi32(*sum, _mm256_sad_epu8(_mm256_and_si256(bytes, left), zero()));
+        }
+    }
+    sums
+}
+
+/// In each half, the sums of the two numbers of each line.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn join([a, b, c, d]: [Vector; 4]) -> Vector {
+    let (ab, cd) = (_mm256_or_si256(a, _mm256_slli_epi64::<32>(b)), _mm256_or_si256(c, _mm256_slli_epi64::<32>(d)));
+    _mm256_add_epi32(_mm256_unpacklo_epi64(ab, cd), _mm256_unpackhi_epi64(ab, cd))
+}
+
+/// Of lines of N bytes, 16 or 8, but fewer than twice as many.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn sum_short<const N: usize>(lines: [&[u8]; 4], added: u8) -> __m128i {
+    let bytes = |bytes: &[u8; N]| match N {
+        // SAFETY: the reference covers the 16 bytes read.
+        16 => unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) },
+        // SAFETY: the reference covers the 8 bytes read.
+        _ => unsafe { _mm_loadl_epi64(bytes.as_ptr().cast()) },
+    };
+    let all = _mm_set1_epi8(added as i8);
+    let added = if N == 16 { all } else { _mm_move_epi64(all) };
+    let rest = lines[0].len() - N;
+    let left: &[u8; N] = LAST[32 - N + rest..].first_chunk().expect("as many bytes");
+    let left = bytes(left);
+    let mut sums = [zero(); 4];
+    for (sum, line) in sums.iter_mut().zip(lines) {
+        let (first, last) = (line.first_chunk().expect("N bytes or more"), line.last_chunk().expect("as many"));
+        let (first, last) = (_mm_add_epi8(bytes(first), added), _mm_add_epi8(bytes(last), added));
+        let of_first = _mm_sad_epu8(first, _mm_setzero_si128());
+        let of_last = _mm_sad_epu8(_mm_and_si128(last, left), _mm_setzero_si128());
+        *sum = _mm256_zextsi128_si256(_mm_add_epi32(of_first, of_last));
+    }
+    _mm256_castsi256_si128(join(sums))
+}

@@ -5,9 +5,6 @@
 use super::{Cast, Region, Rounding, Scale, Stage, Store, Values};
 use crate::kernel::{Columns, Last, Rows, Rule, Vectors, Words};
 
-/// Rows whose terms are computed together.
-const TERMS: usize = 48;
-
 /// BIAS, SCALE or SCALE_F32, and CLAMP, of which the first and the last may be missing; then a saturating cast to bytes.
 pub(super) struct Layer<'a> {
     bias: Values<'a, i32>,
@@ -54,7 +51,7 @@ impl<'a> Layer<'a> {
         Some(Self { bias, scale, offset_after, clamp, changes })
     }
 
-    /// Finishes a tile of accumulators, to which uniform offsets are still to be added.
+    /// Finishes a tile of accumulators, to which uniform offsets are still to be added. What they add to rows is computed in `room`.
     ///
     /// # Safety
     /// Nobody else uses this part of the result.
@@ -65,6 +62,7 @@ impl<'a> Layer<'a> {
         region: &Region,
         offsets: (i32, i32),
         acc: &[[i32; W]],
+        room: &mut [i32],
         vectors: Vectors,
     ) {
         let (out, least, greatest) = match store {
@@ -77,29 +75,19 @@ impl<'a> Layer<'a> {
         let (least, greatest) = (min.min(max).clamp(least, greatest), max.clamp(least, greatest));
         let last = Last { offset: self.offset_after, least, greatest };
         let adds_to_rows = offsets.1 != 0 || self.bias.is_per_row();
-        let step = match adds_to_rows {
-            _ if self.changes => 1,
-            true => TERMS,
-            false => acc.len().max(1),
-        };
-        // Not cleared where there are none: that would take as long as some rows.
-        let mut room;
-        let all_terms: &mut [i32] = match adds_to_rows {
-            true => {
-                room = [0; TERMS];
-                &mut room
+        // Not `step_by`, which divides.
+        let mut first = 0;
+        while first < acc.len() {
+            let end = if self.changes { first + 1 } else { acc.len() };
+            let terms = if adds_to_rows { &mut room[..end - first] } else { &mut [] };
+            if adds_to_rows {
+                region.fill_terms(first, offsets, terms);
+                self.bias.add_to_rows(region, first, terms);
             }
-            false => &mut [],
-        };
-        for first in (0..acc.len()).step_by(step) {
-            let rows = first..acc.len().min(first + step);
-            let terms = all_terms.get_mut(..rows.len()).unwrap_or_default();
-            region.fill_terms(rows.start, offsets, terms);
-            self.bias.add_to_rows(region, rows.start, terms);
-            let places = region.rows.start + rows.start..region.rows.start + rows.end;
+            let places = region.rows.start + first..region.rows.start + end;
             // SAFETY: this function's own promise; each row of it is made bytes before the next.
             let to = unsafe { out.block(places, region.cols.clone()) };
-            let rows = Rows { sums: &acc[rows], terms, cols: region.cols.len() };
+            let rows = Rows { sums: &acc[first..end], terms, cols: region.cols.len() };
             let (factor, exponent) = self.scale_of(region, first);
             let columns = Columns {
                 bias: if self.bias.is_per_row() { Words::Same(0) } else { self.bias.of_row(region, first) },
@@ -109,6 +97,7 @@ impl<'a> Layer<'a> {
                 exponent,
             };
             vectors.requantize(self.rule(), &columns, last, rows, to);
+            first = end;
         }
     }
 

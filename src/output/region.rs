@@ -51,12 +51,13 @@ impl Region<'_> {
     /// What they add to the sums of each row, from the region's row `first` on. In loops that become vectors.
     #[inline(always)]
     pub(super) fn fill_terms(&self, first: usize, (a, b): (i32, i32), terms: &mut [i32]) {
-        match self.row_sums.get(first..first + terms.len()) {
-            Some(sums) => terms.copy_from_slice(sums),
-            None => terms.fill(0),
-        }
         let of_depth = a.wrapping_mul(self.depth as i32);
-        terms.iter_mut().for_each(|term| *term = term.wrapping_add(of_depth).wrapping_mul(b));
+        match self.row_sums.get(first..first + terms.len()) {
+            Some(sums) => {
+                terms.iter_mut().zip(sums).for_each(|(x, sum)| *x = sum.wrapping_add(of_depth).wrapping_mul(b))
+            }
+            None => terms.fill(of_depth.wrapping_mul(b)),
+        }
     }
 
     /// What they add to those of each column.

@@ -129,7 +129,7 @@ impl Stage<'_> {
     }
 
     /// Whether any value of the stage's parameters lies there.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn has_parameters_in(&self, runs: &Runs) -> bool {
         match self {
             Stage::Bias(bias) => bias.meet(runs),

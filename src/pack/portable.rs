@@ -1,5 +1,6 @@
 //! The inner loops of packing for instruction sets without shuffles of their own.
 
+use super::sums::sum_numbers;
 use super::{CHUNK, LINES, STRETCH};
 use crate::matrix::Encoding;
 
@@ -51,4 +52,14 @@ pub(crate) fn sum_bytes(whole: &[[u8; STRETCH]], last: &[u8; STRETCH], added: u8
         }
     }
     sum
+}
+
+/// The same of four lines, each as long.
+#[inline(always)]
+pub(crate) fn sum_four(lines: [&[u8]; 4], added: u8) -> [u32; 4] {
+    let mut sums = [0; 4];
+    for (sum, line) in sums.iter_mut().zip(lines) {
+        *sum = sum_numbers(line, added, Encoding::U8, &sum_bytes) as u32;
+    }
+    sums
 }

@@ -1,6 +1,6 @@
 use crate::kernel::Kernel;
 use crate::kernel::tests::{ODD_KERNELS, noise};
-use crate::matrix::{Encoding, Operand, Order};
+use crate::matrix::{Encoding, Lines, Operand, Order};
 use crate::reading::Reading;
 use proptest::prelude::*;
 
@@ -80,6 +80,24 @@ fn large_operands_are_packed_as_small_ones() {
                 let (mut one, mut own) = (vec![0; pitch], [0]);
                 kernel.pack_lines(&src, &reading, i..i + 1, &mut one, &mut own);
                 assert!(one == all && own == [sum], "{}, {order:?}, line {i}", kernel.name);
+            }
+        }
+    }
+}
+
+/// However many lines there are, and wherever they end, within what is summed at once.
+#[test]
+fn every_kernel_sums_the_numbers_of_lines() {
+    let (most, pitch) = (11, 150);
+    let data = noise(3, false, most * pitch);
+    for kernel in Kernel::available().chain(ODD_KERNELS).filter(|kernel| kernel.groups.are_bytes()) {
+        for (lines, depth) in (1..=most).flat_map(|lines| (0..=pitch).map(move |depth| (lines, depth))) {
+            for encoding in [Encoding::U8, Encoding::S8] {
+                let mut sums = vec![7; lines];
+                kernel.sum_lines(Lines::packed(&data, lines, pitch, 0..depth), encoding, &mut sums);
+                let sum = |line: &[u8]| line[..depth].iter().map(|&byte| encoding.decode(byte)).sum::<i32>();
+                let expected: Vec<i32> = data.chunks(pitch).take(lines).map(sum).collect();
+                assert_eq!(sums, expected, "{}, {encoding:?}, {lines} lines of {depth}", kernel.name);
             }
         }
     }
