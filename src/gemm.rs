@@ -53,7 +53,7 @@ pub(crate) fn gemm_in(
 pub(crate) fn workspace_len(context: &Context, lhs: &Factor, rhs: &Factor) -> Result<usize, Error> {
     let Some(shape) = shape(lhs, rhs)? else { return Ok(0) };
     // Whether threads are worth it is decided anew by each call.
-    let len = |threads| with_walk(context, lhs, rhs, shape, threads, |walk| walk.scratch_len());
+    let len = |threads| with_walk(context, lhs, rhs, shape, threads, |walk| walk.scratch_len(None));
     Ok(Scratch::callers_len(len(1).max(len(context.threads()))))
 }
 
@@ -91,10 +91,11 @@ fn with_walk<R>(
 }
 
 impl Walk<'_> {
+    /// With this finish, or with any.
     #[inline(always)]
-    fn scratch_len(self) -> usize {
+    fn scratch_len(self, finish: Option<&Finish>) -> usize {
         match self {
-            Walk::Small(small) => small.scratch_len(),
+            Walk::Small(small) => small.scratch_len(finish),
             Walk::Few(few) => few.scratch_len(),
             Walk::Blocks(product) => product.scratch_len(),
         }
@@ -102,7 +103,7 @@ impl Walk<'_> {
 
     #[inline(always)]
     fn run(self, context: &Context, finish: &Finish, workspace: Option<&mut [u8]>) -> Result<(), Error> {
-        let len = self.scratch_len();
+        let len = self.scratch_len(Some(finish));
         let run = |scratch: &mut [u8]| match self {
             Walk::Small(small) => small.run(finish, scratch),
             Walk::Few(few) => few.run(finish, scratch),

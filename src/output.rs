@@ -68,6 +68,16 @@ impl<'a> Finish<'a> {
         }
     }
 
+    /// How many integers a tile of so many accumulators, in so many rows, may have to be finished in, if nothing is rescaled.
+    #[inline]
+    pub(crate) fn room(&self, acc: usize, rows: usize) -> usize {
+        match (&self.layer, self.sums()) {
+            (Some(_), _) => rows,
+            (None, Some(_)) => 0,
+            (None, None) => 2 * acc,
+        }
+    }
+
     pub(crate) fn stages(&self) -> &'a [Stage<'a>] {
         self.stages
     }
@@ -77,7 +87,8 @@ impl<'a> Finish<'a> {
     }
 }
 
-/// Turns a tile of accumulators, `width` to a row, into a part of the result. It works in `room`, of twice the size.
+/// Turns a tile of accumulators, `width` to a row, into a part of the result. It works in `room`, of twice the size, or of
+/// [`Finish::room`].
 ///
 /// # Safety
 /// The CPU has the features that the function was compiled for. Nobody else uses this part of the result.
@@ -113,9 +124,11 @@ pub(crate) unsafe fn finish<const W: usize>(
         // SAFETY: this function's own promise.
         return unsafe { each(out, region, acc, |x| of(x).clamp(0, 255) as u8) };
     }
-    let (p, q) = room[..2 * rows * W].split_at_mut(rows * W);
-    let tile = Tile { region, width: W, acc: acc.as_flattened_mut(), room: [p, q], vectors };
-    vectors.run(Passing { stages: finish.stages, tile });
+    if !finish.stages.is_empty() {
+        let (p, q) = room[..2 * rows * W].split_at_mut(rows * W);
+        let tile = Tile { region, width: W, acc: acc.as_flattened_mut(), room: [p, q], vectors };
+        vectors.run(Passing { stages: finish.stages, tile });
+    }
     // SAFETY: this function's own promise.
     unsafe { finish.store.write(region, acc) }
 }

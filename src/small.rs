@@ -66,16 +66,23 @@ impl<'a> Small<'a> {
         let is_in_place = kernel.groups.read_in_place(operand, &lhs_reading);
         let is_summed = [rhs_offset.uniform() != Some(0), lhs_offset.uniform() != Some(0)];
         let room = Room::new(kernel, shape, is_in_place, matches!(rhs_of, Rhs::Ready(..)), is_summed);
-        if room.len() > MOST_ROOM {
+        if room.len(2 * room.acc) > MOST_ROOM {
             return None;
         }
         let (readings, offsets) = ([lhs_reading, rhs_reading], [lhs_offset, rhs_offset]);
         Some(Self { kernel, shape, lhs: operand, rhs: rhs_of, readings, offsets, is_in_place, room })
     }
 
-    #[inline]
-    pub(crate) fn scratch_len(&self) -> usize {
-        self.room.len()
+    /// With this finish, or with any.
+    #[inline(always)]
+    pub(crate) fn scratch_len(&self, finish: Option<&Finish>) -> usize {
+        self.room.len(finish.map_or(2 * self.room.acc, |finish| self.finishing(finish)))
+    }
+
+    /// Integers that tiles are finished in.
+    #[inline(always)]
+    fn finishing(&self, finish: &Finish) -> usize {
+        finish.room(self.room.acc, self.shape.rows)
     }
 
     /// Computes it in `scratch`, of as many bytes as [`Small::scratch_len`] says, which begin on a cache line.
@@ -83,7 +90,7 @@ impl<'a> Small<'a> {
         let Self { kernel, shape: Shape { rows, cols, depth }, ref room, .. } = *self;
         let mut carver = Carver::new(scratch);
         let (lhs_bytes, rhs_bytes) = (carver.bytes(room.lhs), carver.bytes(room.rhs));
-        let (lhs_sums, ints) = carver.ints(room.lhs_sums + room.rhs_sums + 3 * room.acc).split_at_mut(room.lhs_sums);
+        let (lhs_sums, ints) = carver.ints(room.ints(self.finishing(finish))).split_at_mut(room.lhs_sums);
         let (rhs_sums, ints) = ints.split_at_mut(room.rhs_sums);
         let (acc, finishing) = ints.split_at_mut(room.acc);
         let lines = if self.is_in_place {
@@ -193,8 +200,7 @@ fn pitch(kernel: &Kernel, depth: usize) -> usize {
     kernel.pad(depth) * kernel.groups.lhs_size()
 }
 
-/// Bytes that both operands take when they are packed, integers for their sums, and for tiles that are finished together;
-/// they are finished in twice as much again.
+/// Bytes that both operands take when they are packed, integers for their sums, and for tiles that are finished together.
 struct Room {
     lhs: usize,
     rhs: usize,
@@ -216,9 +222,15 @@ impl Room {
         }
     }
 
+    /// All integers, if tiles are finished in so many.
     #[inline(always)]
-    fn len(&self) -> usize {
-        let Self { lhs, rhs, lhs_sums, rhs_sums, acc } = *self;
-        Carver::cost(lhs) + Carver::cost(rhs) + Carver::cost((lhs_sums + rhs_sums + 3 * acc) * size_of::<i32>())
+    fn ints(&self, finishing: usize) -> usize {
+        self.lhs_sums + self.rhs_sums + self.acc + finishing
+    }
+
+    /// Bytes for all of it.
+    #[inline(always)]
+    fn len(&self, finishing: usize) -> usize {
+        Carver::cost(self.lhs) + Carver::cost(self.rhs) + Carver::cost(self.ints(finishing) * size_of::<i32>())
     }
 }

@@ -2850,7 +2850,7 @@ QGEMM_NODISCARD
 qgemm_status qgemm_set_max_num_threads(int32_t max_num_threads);
 
 /**
- * Ends libqgemm's threads and frees its scratch memory, which otherwise lasts from call to call, but for 4 KiB that each
+ * Ends libqgemm's threads and frees its scratch memory, which otherwise lasts from call to call, but for 8 KiB that each
  * calling thread keeps until it ends. The next product starts them anew; the number of threads that was set stays. May be
  * called at any time: products that are under way on other threads finish first. Harmless if there is nothing to free.
  */

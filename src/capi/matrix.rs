@@ -319,7 +319,7 @@ impl RawResult {
     ///
     /// # Safety
     /// `data` reaches as far as sizes and stride say, and nobody else uses it for `'a`.
-    #[inline]
+    #[inline(always)]
     pub(super) unsafe fn view<'a, T>(&self) -> Result<Output<'a, T>, Error> {
         let (rows, cols) = match (self.major()?, self.shape()?) {
             (Major::Row, shape) => shape,

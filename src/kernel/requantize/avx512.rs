@@ -26,9 +26,10 @@ pub(in crate::kernel) fn requantize<const W: usize>(
     match rows.cols {
         // No kernel with such vectors has panels so narrow.
         _ if W < LANES => super::requantize(rule, columns, last, rows, to),
-        0..=8 => by_terms::<W, 8>(rule, columns, last, rows, to),
-        9..=LANES => by_terms::<W, 4>(rule, columns, last, rows, to),
-        _ => by_terms::<W, 2>(rule, columns, last, rows, to),
+        // By reference: whatever of these is a call, the processor would wait for copies.
+        0..=8 => by_terms::<W, 8>(rule, columns, &last, &rows, &to),
+        9..=LANES => by_terms::<W, 4>(rule, columns, &last, &rows, &to),
+        _ => by_terms::<W, 2>(rule, columns, &last, &rows, &to),
     }
 }
 
@@ -37,9 +38,9 @@ pub(in crate::kernel) fn requantize<const W: usize>(
 fn by_terms<const W: usize, const ROWS: usize>(
     rule: Rule,
     columns: &Columns,
-    last: Last,
-    rows: Rows<W>,
-    to: Block<u8>,
+    last: &Last,
+    rows: &Rows<W>,
+    to: &Block<u8>,
 ) {
     match rows.terms.is_empty() {
         true => by_rule::<W, ROWS, false>(rule, columns, last, rows, to),
@@ -52,12 +53,12 @@ fn by_terms<const W: usize, const ROWS: usize>(
 fn by_rule<const W: usize, const ROWS: usize, const HAVE_TERMS: bool>(
     rule: Rule,
     columns: &Columns,
-    last: Last,
-    rows: Rows<W>,
-    to: Block<u8>,
+    last: &Last,
+    rows: &Rows<W>,
+    to: &Block<u8>,
 ) {
     if !matches!(rule, Rule::Float)
-        && let Some(scales) = Near::of::<ROWS>(rule, columns, &last)
+        && let Some(scales) = Near::of::<ROWS>(rule, columns, last)
     {
         let end = End::of::<ROWS>(columns, last);
         let offset = _mm512_set1_epi16((last.offset - end.lowered()) as i16);
@@ -107,7 +108,7 @@ fn by_rule<const W: usize, const ROWS: usize, const HAVE_TERMS: bool>(
 fn in_doubt<const W: usize, const ROWS: usize, const HAVE_TERMS: bool>(
     rule: Rule,
     columns: &Columns,
-    last: Last,
+    last: &Last,
     sums: &[[i32; W]; ROWS],
     terms: &[i32; ROWS],
 ) -> Vector {
@@ -123,10 +124,11 @@ fn in_doubt<const W: usize, const ROWS: usize, const HAVE_TERMS: bool>(
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 fn each<const W: usize, const ROWS: usize, const HAVE_TERMS: bool>(
-    rows: Rows<W>,
-    mut to: Block<u8>,
+    rows: &Rows<W>,
+    to: &Block<u8>,
     bytes: impl Fn(&[[i32; W]; ROWS], &[i32; ROWS]) -> Vector,
 ) {
+    let mut to = to.clone();
     let (groups, rest) = rows.sums.as_chunks::<ROWS>();
     let (group_terms, rest_of_terms) = rows.terms.as_chunks::<ROWS>();
     for (i, sums) in groups.iter().enumerate() {
@@ -177,7 +179,7 @@ struct End {
 impl End {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-    fn of<const ROWS: usize>(columns: &Columns, last: Last) -> Self {
+    fn of<const ROWS: usize>(columns: &Columns, last: &Last) -> Self {
         let flip = if last.greatest > 127 { 128 } else { 0 };
         let byte = |x: i32| _mm512_set1_epi8((x - i32::from(flip)) as i8);
         let added = |half| {
