@@ -69,6 +69,8 @@ pub(crate) struct Tile<'a> {
     pub rhs: &'a [u8],
     /// How many of the panel's lines count, from the first on.
     pub cols: usize,
+    /// How many bytes of panels there are from this one on: what lies further ahead is not to be fetched.
+    pub reach: usize,
     /// Whether the accumulators start from 0 or from what they hold.
     pub fresh: bool,
     /// What accumulators of 16 bits hold; kernels without such accumulators do not care.

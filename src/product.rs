@@ -132,6 +132,11 @@ impl<'a> Product<'a> {
         [self.blocks.rows, self.blocks.cols][side]
     }
 
+    /// All columns.
+    fn cols(&self) -> Range<usize> {
+        self.lines(RHS, 0..self.blocks.cols.len)
+    }
+
     /// A piece of a side's cut, as its own lines are numbered.
     fn lines(&self, side: usize, piece: Range<usize>) -> Range<usize> {
         let first = if side == RHS { self.first_col } else { 0 };

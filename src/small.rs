@@ -147,6 +147,7 @@ impl<'a> Small<'a> {
                         is_turned,
                         rhs: &panels[panel * panel_len..][..panel_len],
                         cols: region.cols.len(),
+                        reach: panels.len() - panel * panel_len,
                         fresh: true,
                         spans,
                         sums: as_sums.map(|(out, offsets)| Sums {

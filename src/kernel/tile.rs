@@ -44,6 +44,9 @@ macro_rules! vector_tile {
      rows: $rows:tt, vectors: $vectors:tt of $width:literal $(, ahead: $ahead:literal)? $(, turns_by: $xor:ident)? $(,)?) => {
         tile_of_each_shape! { features: [$($feature),*], lanes: $lanes, rows: $rows, vectors: $vectors }
 
+        /// 0 where nothing is fetched.
+        const AHEAD: usize = 0 $(+ $ahead)?;
+
         $(#[target_feature(enable = $feature)])*
         fn multiply<const ROWS: usize, const VECTORS: usize, const SIGNED: bool>(
             tile: &$crate::kernel::Tile,
@@ -65,6 +68,8 @@ macro_rules! vector_tile {
             acc: &mut [i32],
             spread_group: impl Fn([u8; 4]) -> Vector,
         ) {
+            // Beyond all panels there may be a page that nobody knows where to find.
+            let ahead = if tile.reach < 2 * AHEAD { 0 } else { AHEAD };
             let mut rest = $crate::pack::groups::<{ $width / $lanes }, { $lanes * $group }>(tile.rhs);
             let whole = (tile.lhs.len() / 4).min(rest.len());
             let mut c: [[Vector; VECTORS]; ROWS] = [[zero(); VECTORS]; ROWS];
@@ -72,9 +77,11 @@ macro_rules! vector_tile {
                 let lhs: [&[[u8; 4]]; ROWS] = tile.lhs.run(run).groups(whole);
                 let (now, after) = rest.split_at(whole);
                 for (g, b) in now.iter().enumerate() {
-                    $(for b in b {
-                        $crate::kernel::vector256::prefetch(b.as_ptr().wrapping_add($ahead));
-                    })?
+                    if AHEAD > 0 {
+                        for b in b {
+                            $crate::kernel::vector256::prefetch(b.as_ptr().wrapping_add(ahead));
+                        }
+                    }
                     let b: [Vector; VECTORS] = std::array::from_fn(|v| load(&b[v]));
                     for (c, a) in c.iter_mut().zip(&lhs) {
                         // SAFETY: every line was cut to `whole` groups.

@@ -339,6 +339,7 @@ proptest! {
                         is_turned: read_as != lines.stored(),
                         rhs: panel,
                         cols: kernel.width,
+                        reach: 0,
                         fresh: true,
                         spans: Spans::Uniform(0),
                         sums: None,

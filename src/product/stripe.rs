@@ -40,6 +40,7 @@ impl Stripe<'_> {
             is_turned: lhs.is_turned(),
             rhs: panel,
             cols: self.cols.len(),
+            reach: (self.product.cols().end - self.cols.start) * depth.len(),
             fresh: slice == 0 || scaled.is_some(),
             spans: rhs.spans(self.cols.start, depth.clone(), self.product.span),
             sums: None,
