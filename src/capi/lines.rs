@@ -114,7 +114,7 @@ pub unsafe extern "C" fn qgemm_quantize_lines_f32(
             let found = raw.found(&lines, -1).within("quantization")?;
             let to = elements_mut("to", to.cast::<u8>(), floats.lines * floats.depth)?;
             floats.check_apart(&[to.runs(), found.scales.runs(), zero_point_runs(&found)])?;
-            lines.quantize(&*CallContext::new(context)?, &found, &to);
+            lines.quantize(&*CallContext::new(context)?, &found, &to.past_caches(&floats.runs));
             Ok(())
         }
     })

@@ -10,6 +10,10 @@ use std::sync::Mutex;
 /// Columns that are looked at together: enough to read long runs.
 pub(super) const COLUMNS: usize = 1024;
 
+/// Runs of so many elements at most are columns rather than runs, if there are so many of each.
+const SHORT: usize = COLUMNS / 4;
+const MANY: usize = 8;
+
 /// Tells `found` the least and the greatest number of each channel, once for each: 0 and 0 if there are none. A zero is
 /// never negative.
 pub(crate) fn min_max(
@@ -31,7 +35,7 @@ pub(crate) fn min_max(
     }
     let Channels { outer, channels: count, inner } = channels;
     let bytes = 4 * (from.len() / count.max(1));
-    if inner == 1 {
+    if inner == 1 || (1..=SHORT).contains(&inner) && outer >= MANY {
         context.in_columns(count, bytes, |range| {
             context.kernel.vectors.run(Side { from, channels, range, found: &found });
         });
@@ -156,7 +160,7 @@ impl Loop for One<'_> {
     }
 }
 
-/// The bounds of channels whose elements lie side by side.
+/// The bounds of channels of which few elements follow each other.
 struct Side<'a, F> {
     from: Elements<'a, f32>,
     channels: Channels,
@@ -169,15 +173,27 @@ impl<F: Fn(usize, (f32, f32))> Loop for Side<'_, F> {
 
     #[inline(always)]
     fn run(self) {
+        let Channels { outer, channels: count, inner } = self.channels;
         let (mut first, mut columns) = (self.range.start, Columns::NONE);
         while first < self.range.end {
-            let len = COLUMNS.min(self.range.end - first);
-            columns.look(len, 0..self.channels.outer, |i| {
-                let begin = i * self.channels.channels + first;
-                self.from.part(begin..begin + len)
+            let len = (COLUMNS / inner).min(self.range.end - first);
+            // Few channels, several times side by side: of narrow rows little would go together.
+            let times = if len == count { (COLUMNS / (len * inner)).min(outer).max(1) } else { 1 };
+            let times = 1 << times.ilog2();
+            let step = self.channels.period() * times;
+            columns.look(len * inner * times, 0..outer.div_ceil(times), |i| {
+                let begin = i * step + first * inner;
+                self.from.part(begin..self.from.len().min(begin + len * inner * times))
             });
-            for i in 0..len {
-                (self.found)(first + i, columns.ends(i));
+            for channel in 0..len {
+                let mut all = Bounds::NONE;
+                for i in 0..times {
+                    let begin = (i * len + channel) * inner;
+                    for column in begin..begin + inner {
+                        all = all.or(columns.of(column));
+                    }
+                }
+                (self.found)(first + channel, all.ends());
             }
             first += len;
         }
@@ -193,7 +209,8 @@ pub(super) struct Columns {
 impl Columns {
     pub(super) const NONE: Self = Self { least: [f32::INFINITY; COLUMNS], greatest: [f32::NEG_INFINITY; COLUMNS] };
 
-    /// Makes them those of so many columns, of which each of these rows has an element each.
+    /// Makes them those of so many columns, of which each of these rows has an element each, but for the last row, which may be
+    /// shorter.
     #[inline(always)]
     pub(super) fn look<'a>(&mut self, len: usize, rows: Range<usize>, row: impl Fn(usize) -> Elements<'a, f32>) {
         self.widen::<false>(len, rows.clone(), &row);
@@ -213,6 +230,7 @@ impl Columns {
         self.greatest[..len].fill(f32::NEG_INFINITY);
         for i in rows {
             let (row, mut at) = (row(i), 0);
+            let len = row.len();
             while len - at >= CHUNK {
                 self.widen_some::<CHECKED, CHUNK>(at, row);
                 at += CHUNK;
