@@ -86,6 +86,8 @@ pub(crate) enum Each<'a> {
     Floats(&'a [f32]),
     /// One over a float for each channel.
     Inverses(&'a [f32]),
+    /// `2^(exponent - 31)` in f32 for each channel, whose exponent is -31 to 0.
+    Powers(&'a [i32]),
 }
 
 impl<'a> Each<'a> {
@@ -108,12 +110,18 @@ impl<'a> Each<'a> {
         if let [x] = values { Self::All((1.0 / x).to_bits() as i32) } else { Self::Inverses(values) }
     }
 
+    /// `2^(exponent - 31)` in f32 for each of these exponents, -31 to 0.
+    pub(crate) fn powers(exponents: &'a [i32]) -> Self {
+        if let [x] = exponents { Self::All(power(*x)) } else { Self::Powers(exponents) }
+    }
+
     fn word(&self, channel: usize) -> i32 {
         match self {
             Self::All(word) => *word,
             Self::Ints(values) => values[channel],
             Self::Floats(values) => values[channel].to_bits() as i32,
             Self::Inverses(values) => (1.0 / values[channel]).to_bits() as i32,
+            Self::Powers(exponents) => power(exponents[channel]),
         }
     }
 
@@ -127,6 +135,7 @@ impl<'a> Each<'a> {
             Self::Inverses(values) => {
                 to.iter_mut().zip(&values[channels]).for_each(|(to, x)| *to = (1.0 / x).to_bits() as i32);
             }
+            Self::Powers(exponents) => to.iter_mut().zip(&exponents[channels]).for_each(|(to, x)| *to = power(*x)),
         }
     }
 
@@ -155,6 +164,11 @@ impl<'a> Each<'a> {
             (done, rest) = (done + len, channels.inner);
         }
     }
+}
+
+/// The word of `2^(exponent - 31)`, where the exponent is -31 to 0.
+fn power(exponent: i32) -> i32 {
+    exponent.wrapping_add(96).wrapping_shl(23)
 }
 
 /// What becomes of an element.

@@ -111,6 +111,14 @@ impl Bounds {
             widen::<CHECKED, CHUNK>(&mut least, &mut greatest, from, i);
             i += CHUNK;
         }
+        let mut few_least = *least.first_chunk::<FEW>().expect("fewer");
+        let mut few_greatest = *greatest.first_chunk::<FEW>().expect("fewer");
+        while from.len() - i >= FEW {
+            widen::<CHECKED, FEW>(&mut few_least, &mut few_greatest, from, i);
+            i += FEW;
+        }
+        least[..FEW].copy_from_slice(&few_least);
+        greatest[..FEW].copy_from_slice(&few_greatest);
         // By halves: one after the other would take as long as many numbers.
         let mut half = CHUNK / 2;
         while half > 0 {
@@ -185,13 +193,11 @@ impl<F: Fn(usize, (f32, f32))> Loop for Side<'_, F> {
                 let begin = i * step + first * inner;
                 self.from.part(begin..self.from.len().min(begin + len * inner * times))
             });
+            columns.fold(len * inner, times);
             for channel in 0..len {
-                let mut all = Bounds::NONE;
-                for i in 0..times {
-                    let begin = (i * len + channel) * inner;
-                    for column in begin..begin + inner {
-                        all = all.or(columns.of(column));
-                    }
+                let mut all = columns.of(channel * inner);
+                for column in 1..inner {
+                    all = all.or(columns.of(channel * inner + column));
                 }
                 (self.found)(first + channel, all.ends());
             }
@@ -255,6 +261,23 @@ impl Columns {
         let least = (&mut self.least[at..at + N]).try_into().expect("as many");
         let greatest = (&mut self.greatest[at..at + N]).try_into().expect("as many");
         widen::<CHECKED, N>(least, greatest, row, at);
+    }
+
+    /// Makes so many columns out of those which are there that many times, a power of two, side by side.
+    #[inline(always)]
+    fn fold(&mut self, len: usize, times: usize) {
+        let mut half = len * times / 2;
+        while half >= len {
+            let (least, others) = self.least.split_at_mut(half);
+            for (least, other) in least.iter_mut().zip(&others[..half]) {
+                *least = if *other < *least { *other } else { *least };
+            }
+            let (greatest, others) = self.greatest.split_at_mut(half);
+            for (greatest, other) in greatest.iter_mut().zip(&others[..half]) {
+                *greatest = if *other > *greatest { *other } else { *greatest };
+            }
+            half /= 2;
+        }
     }
 
     #[inline(always)]

@@ -35,7 +35,7 @@ pub(super) fn suits(multipliers: &[i32], exponents: &[i32]) -> bool {
 /// From 2²³ to 2²⁴ floats are the integers.
 const MIDDLE: f32 = (3 << 22) as f32;
 
-/// As [`FixedPoint`], to bytes, of multipliers and exponents that [`suits`]. `nudged` adds a nudge of this magnitude to what a
+/// As [`FixedPoint`], to bytes, of multipliers and exponents that [`suits`]; but a power of two stands where the exponent did. `nudged` adds a nudge of this magnitude to what a
 /// third number became, whose sign may count.
 #[derive(Clone, Copy)]
 pub(super) struct Near<S, N> {
@@ -46,7 +46,7 @@ pub(super) struct Near<S, N> {
 impl<S: Fn(i32, i32, i32) -> i32 + Copy + Sync, N: Fn(f32, f32, f32) -> f32 + Copy + Sync> Formula for Near<S, N> {
     #[inline(always)]
     fn of(&self, x: i32, parameters: [i32; PARAMETERS]) -> i32 {
-        self.exact.of(x, parameters)
+        self.exact.of(x, with_exponent(parameters))
     }
 
     #[inline(always)]
@@ -55,10 +55,10 @@ impl<S: Fn(i32, i32, i32) -> i32 + Copy + Sync, N: Fn(f32, f32, f32) -> f32 + Co
         let found = &mut found[..words.len()];
         let mut is_in_doubt = false;
         for (i, (found, x)) in found.iter_mut().zip(words.iter()).enumerate() {
-            let [from_zero, multiplier, exponent, to_zero] = parameters.of(i);
-            let right = exponent.wrapping_neg();
-            let scale = multiplier as f32 * float(96i32.wrapping_sub(right).wrapping_shl(23));
-            let nudge = if right > 0 { float(126i32.wrapping_sub(right).wrapping_shl(23)) } else { 0.0 };
+            let [from_zero, multiplier, power, to_zero] = parameters.of(i);
+            let (scale, place) = (multiplier as f32 * float(power), float(power) * (1u32 << 30) as f32);
+            // Half of the last place of the first of two roundings.
+            let nudge = if place < 0.5 { place } else { 0.0 };
             let x = x.wrapping_sub(from_zero) as f32;
             let z = (self.nudged)(x * scale, nudge, x);
             let (least, greatest) = self.exact.ends(to_zero);
@@ -73,8 +73,26 @@ impl<S: Fn(i32, i32, i32) -> i32 + Copy + Sync, N: Fn(f32, f32, f32) -> f32 + Co
             *found = nearest.wrapping_add(to_zero);
         }
         if is_in_doubt {
-            return self.exact.each(words, parameters);
+            return self.exact.each(words, Exact(parameters));
         }
         words.copy_from_slice(found);
+    }
+}
+
+#[inline(always)]
+fn with_exponent([from_zero, multiplier, power, to_zero]: [i32; PARAMETERS]) -> [i32; PARAMETERS] {
+    [from_zero, multiplier, (power >> 23).wrapping_sub(96), to_zero]
+}
+
+/// The parameters of the exact formula.
+#[derive(Clone, Copy)]
+struct Exact<P>(P);
+
+impl<P: Parameters> Parameters for Exact<P> {
+    const ARE_SAME: bool = P::ARE_SAME;
+
+    #[inline(always)]
+    fn of(&self, i: usize) -> [i32; PARAMETERS] {
+        with_exponent(self.0.of(i))
     }
 }

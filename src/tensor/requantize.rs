@@ -46,33 +46,50 @@ pub(crate) fn requantize(
     let ElementRange { least, greatest } = range;
     match arithmetic {
         Arithmetic::FixedPoint { rounding, multipliers, exponents } => {
-            let parameters = [from_zero, Each::ints(Some(multipliers)), Each::ints(Some(exponents)), to_zero];
+            let with = |exponents| [from_zero, Each::ints(Some(multipliers)), exponents, to_zero];
+            let (integers, powers) = (with(Each::ints(Some(exponents))), with(Each::powers(exponents)));
             let is_below_one = multipliers.iter().all(|&x| x != i32::MIN) && exponents.iter().all(|&x| x <= 0);
-            macro_rules! run {
-                ($formula:expr) => {
-                    by_table_or_one_by_one(context, Task { formula: $formula, parameters, channels, from, to })
-                };
-            }
             let is_near = is_below_one && to.bytes().is_some() && near::suits(multipliers, exponents);
             match rounding {
                 Rounding::Twice if is_near => {
                     let exact = FixedPoint { least, greatest, scaled: twice_below_one };
-                    run!(Near { exact, nudged: |z: f32, nudge: f32, x| z + nudge.copysign(x) })
+                    let formula = Near { exact, nudged: |z: f32, nudge: f32, x| z + nudge.copysign(x) };
+                    by_table_or_one_by_one(context, Task { formula, parameters: powers, channels, from, to });
                 }
                 Rounding::TwiceUp if is_near => {
                     let exact = FixedPoint { least, greatest, scaled: twice_up_below_one };
-                    run!(Near { exact, nudged: |z, nudge, _| z + nudge })
+                    let formula = Near { exact, nudged: |z, nudge, _| z + nudge };
+                    by_table_or_one_by_one(context, Task { formula, parameters: powers, channels, from, to });
                 }
                 Rounding::Once if is_near => {
                     let exact = FixedPoint { least, greatest, scaled: once_below_one };
-                    run!(Near { exact, nudged: |z, _, _| z })
+                    let formula = Near { exact, nudged: |z, _, _| z };
+                    by_table_or_one_by_one(context, Task { formula, parameters: powers, channels, from, to });
                 }
-                Rounding::Twice if is_below_one => run!(FixedPoint { least, greatest, scaled: twice_below_one }),
-                Rounding::TwiceUp if is_below_one => run!(FixedPoint { least, greatest, scaled: twice_up_below_one }),
-                Rounding::Once if is_below_one => run!(FixedPoint { least, greatest, scaled: once_below_one }),
-                Rounding::Twice => run!(FixedPoint { least, greatest, scaled: scaled_twice }),
-                Rounding::TwiceUp => run!(FixedPoint { least, greatest, scaled: scaled_twice_up }),
-                Rounding::Once => run!(FixedPoint { least, greatest, scaled: scaled_once }),
+                Rounding::Twice if is_below_one => {
+                    let formula = FixedPoint { least, greatest, scaled: twice_below_one };
+                    by_table_or_one_by_one(context, Task { formula, parameters: integers, channels, from, to });
+                }
+                Rounding::TwiceUp if is_below_one => {
+                    let formula = FixedPoint { least, greatest, scaled: twice_up_below_one };
+                    by_table_or_one_by_one(context, Task { formula, parameters: integers, channels, from, to });
+                }
+                Rounding::Once if is_below_one => {
+                    let formula = FixedPoint { least, greatest, scaled: once_below_one };
+                    by_table_or_one_by_one(context, Task { formula, parameters: integers, channels, from, to });
+                }
+                Rounding::Twice => {
+                    let formula = FixedPoint { least, greatest, scaled: scaled_twice };
+                    by_table_or_one_by_one(context, Task { formula, parameters: integers, channels, from, to });
+                }
+                Rounding::TwiceUp => {
+                    let formula = FixedPoint { least, greatest, scaled: scaled_twice_up };
+                    by_table_or_one_by_one(context, Task { formula, parameters: integers, channels, from, to });
+                }
+                Rounding::Once => {
+                    let formula = FixedPoint { least, greatest, scaled: scaled_once };
+                    by_table_or_one_by_one(context, Task { formula, parameters: integers, channels, from, to });
+                }
             }
         }
         Arithmetic::Float { scales, zero_point } => {
