@@ -99,28 +99,29 @@ impl Bounds {
     #[inline(always)]
     pub(super) fn of(from: Elements<f32>) -> Self {
         // Mostly there are no infinities, and not to look for them takes half of the time.
-        let all = Self::among::<false>(from);
-        if all.is_infinite() { Self::among::<true>(from) } else { all }
+        match from.len() {
+            ..CHUNK => Self::of_some::<FEW>(from),
+            CHUNK.. => Self::of_some::<CHUNK>(from),
+        }
     }
 
     #[inline(always)]
-    fn among<const CHECKED: bool>(from: Elements<f32>) -> Self {
-        let (mut least, mut greatest) = ([f32::INFINITY; CHUNK], [f32::NEG_INFINITY; CHUNK]);
+    fn of_some<const N: usize>(from: Elements<f32>) -> Self {
+        let all = Self::among::<false, N>(from);
+        if all.is_infinite() { Self::among::<true, N>(from) } else { all }
+    }
+
+    /// So many at a time.
+    #[inline(always)]
+    fn among<const CHECKED: bool, const N: usize>(from: Elements<f32>) -> Self {
+        let (mut least, mut greatest) = ([f32::INFINITY; N], [f32::NEG_INFINITY; N]);
         let mut i = 0;
-        while from.len() - i >= CHUNK {
-            widen::<CHECKED, CHUNK>(&mut least, &mut greatest, from, i);
-            i += CHUNK;
+        while from.len() - i >= N {
+            widen::<CHECKED, N>(&mut least, &mut greatest, from, i);
+            i += N;
         }
-        let mut few_least = *least.first_chunk::<FEW>().expect("fewer");
-        let mut few_greatest = *greatest.first_chunk::<FEW>().expect("fewer");
-        while from.len() - i >= FEW {
-            widen::<CHECKED, FEW>(&mut few_least, &mut few_greatest, from, i);
-            i += FEW;
-        }
-        least[..FEW].copy_from_slice(&few_least);
-        greatest[..FEW].copy_from_slice(&few_greatest);
         // By halves: one after the other would take as long as many numbers.
-        let mut half = CHUNK / 2;
+        let mut half = N / 2;
         while half > 0 {
             for lane in 0..half {
                 let other = Self { least: least[lane + half], greatest: greatest[lane + half] };
@@ -195,6 +196,10 @@ impl<F: Fn(usize, (f32, f32))> Loop for Side<'_, F> {
             });
             columns.fold(len * inner, times);
             for channel in 0..len {
+                if inner == 1 {
+                    (self.found)(first + channel, columns.ends(channel));
+                    continue;
+                }
                 let mut all = columns.of(channel * inner);
                 for column in 1..inner {
                     all = all.or(columns.of(channel * inner + column));

@@ -11,7 +11,6 @@
 use super::requantize::FixedPoint;
 use super::rounded::{FAR, between, float};
 use super::{Formula, PARAMETERS, Parameters};
-use crate::elements::CHUNK;
 use crate::fixed_point::rounded_small;
 
 /// How close to a tie a number has to lie to be in doubt.
@@ -32,6 +31,9 @@ pub(super) fn suits(multipliers: &[i32], exponents: &[i32]) -> bool {
     })
 }
 
+/// Numbers of which one in doubt makes all be computed as it is: with AVX2 more leave their registers.
+const PART: usize = 32;
+
 /// From 2²³ to 2²⁴ floats are the integers.
 const MIDDLE: f32 = (3 << 22) as f32;
 
@@ -51,7 +53,16 @@ impl<S: Fn(i32, i32, i32) -> i32 + Copy + Sync, N: Fn(f32, f32, f32) -> f32 + Co
 
     #[inline(always)]
     fn each<P: Parameters>(&self, words: &mut [i32], parameters: P) {
-        let mut found = [0; CHUNK];
+        for (i, some) in words.chunks_mut(PART).enumerate() {
+            self.some(some, From { parameters, first: i * PART });
+        }
+    }
+}
+
+impl<S: Fn(i32, i32, i32) -> i32 + Copy + Sync, N: Fn(f32, f32, f32) -> f32 + Copy + Sync> Near<S, N> {
+    #[inline(always)]
+    fn some<P: Parameters>(&self, words: &mut [i32], parameters: From<P>) {
+        let mut found = [0; PART];
         let found = &mut found[..words.len()];
         let mut is_in_doubt = false;
         for (i, (found, x)) in found.iter_mut().zip(words.iter()).enumerate() {
@@ -73,26 +84,30 @@ impl<S: Fn(i32, i32, i32) -> i32 + Copy + Sync, N: Fn(f32, f32, f32) -> f32 + Co
             *found = nearest.wrapping_add(to_zero);
         }
         if is_in_doubt {
-            return self.exact.each(words, Exact(parameters));
+            for (i, x) in words.iter_mut().enumerate() {
+                *x = self.exact.of(*x, with_exponent(parameters.of(i)));
+            }
+        } else {
+            words.copy_from_slice(found);
         }
-        words.copy_from_slice(found);
+    }
+}
+
+/// The parameters from index `first` on.
+#[derive(Clone, Copy)]
+struct From<P> {
+    parameters: P,
+    first: usize,
+}
+
+impl<P: Parameters> From<P> {
+    #[inline(always)]
+    fn of(&self, i: usize) -> [i32; PARAMETERS] {
+        self.parameters.of(self.first + i)
     }
 }
 
 #[inline(always)]
 fn with_exponent([from_zero, multiplier, power, to_zero]: [i32; PARAMETERS]) -> [i32; PARAMETERS] {
     [from_zero, multiplier, (power >> 23).wrapping_sub(96), to_zero]
-}
-
-/// The parameters of the exact formula.
-#[derive(Clone, Copy)]
-struct Exact<P>(P);
-
-impl<P: Parameters> Parameters for Exact<P> {
-    const ARE_SAME: bool = P::ARE_SAME;
-
-    #[inline(always)]
-    fn of(&self, i: usize) -> [i32; PARAMETERS] {
-        with_exponent(self.0.of(i))
-    }
 }

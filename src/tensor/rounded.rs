@@ -1,6 +1,6 @@
 //! The last step of formulas with real numbers: they become integers of a range.
 
-use super::{Formula, PARAMETERS, Parameters};
+use super::{FEW, Formula, PARAMETERS, Parameters, Same};
 use crate::fixed_point::rounded_small;
 use crate::range::ElementRange;
 
@@ -36,11 +36,19 @@ impl<R: Real> Formula for Rounded<R> {
     #[inline(always)]
     fn of(&self, x: i32, parameters: [i32; PARAMETERS]) -> i32 {
         let real = self.real.of(x, parameters);
-        self.integer::<true>(if real.is_nan() { 0.0 } else { real }, R::zero_point(parameters))
+        self.integer::<Same>(if real.is_nan() { 0.0 } else { real }, parameters)
     }
 
     #[inline(always)]
     fn each<P: Parameters>(&self, words: &mut [i32], parameters: P) {
+        if !R::MAY_BE_NAN || words.len() < FEW {
+            for (i, word) in words.iter_mut().enumerate() {
+                let real = self.real.of(*word, parameters.of(i));
+                let number = if R::MAY_BE_NAN && real.is_nan() { 0.0 } else { real };
+                *word = self.integer::<P>(number, parameters.of(i));
+            }
+            return;
+        }
         // NaN is rare, and to look for it in two numbers at once takes no longer than in one.
         let mut is_some_nan = false;
         for (i, word) in words.iter_mut().enumerate() {
@@ -48,27 +56,24 @@ impl<R: Real> Formula for Rounded<R> {
             is_some_nan |= real.is_nan();
             *word = real.to_bits() as i32;
         }
-        if R::MAY_BE_NAN && is_some_nan {
+        if is_some_nan {
             for word in words.iter_mut() {
                 *word = if float(*word).is_nan() { 0 } else { *word };
             }
         }
         for (i, word) in words.iter_mut().enumerate() {
-            let zero_point = R::zero_point(parameters.of(i));
-            *word = match P::ARE_SAME {
-                true => self.integer::<true>(float(*word), zero_point),
-                false => self.integer::<false>(float(*word), zero_point),
-            };
+            *word = self.integer::<P>(float(*word), parameters.of(i));
         }
     }
 }
 
 impl<R: Real> Rounded<R> {
-    /// Of a number. If the `IS_SAME` zero point is that of many, they are confined before it is added, which takes less.
+    /// Of a number. If many have the same zero point, they are confined before it is added, which takes less.
     #[inline(always)]
-    fn integer<const IS_SAME: bool>(&self, x: f32, zero_point: i32) -> i32 {
+    fn integer<P: Parameters>(&self, x: f32, parameters: [i32; PARAMETERS]) -> i32 {
         let ElementRange { least, greatest } = self.range;
-        if IS_SAME {
+        let zero_point = R::zero_point(parameters);
+        if P::ARE_SAME {
             // To integers, which rounding leaves alone.
             let (below, above) = (least.wrapping_sub(zero_point) as f32, greatest.wrapping_sub(zero_point) as f32);
             return Self::nearest(between(x, below, above)).wrapping_add(zero_point);
