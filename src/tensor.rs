@@ -254,7 +254,7 @@ impl<F: Formula, R: Read, W: Write> Loop for Piece<'_, F, R, W> {
     fn run(self) {
         let Task { formula, parameters, channels, from, to } = self.task;
         let are_same = parameters.iter().all(|parameter| matches!(parameter, Each::All(_)));
-        if !are_same && channels.inner < 2 * CHUNK {
+        if !are_same && channels.inner < CHUNK {
             return each_block_by_channel(*formula, parameters, channels, from, to, self.range);
         }
         let mut i = self.range.start;

@@ -54,14 +54,14 @@ impl<S: Fn(i32, i32, i32) -> i32 + Copy + Sync, N: Fn(f32, f32, f32) -> f32 + Co
     #[inline(always)]
     fn each<P: Parameters>(&self, words: &mut [i32], parameters: P) {
         for (i, some) in words.chunks_mut(PART).enumerate() {
-            self.some(some, From { parameters, first: i * PART });
+            self.some(some, Onward { parameters, first: i * PART });
         }
     }
 }
 
 impl<S: Fn(i32, i32, i32) -> i32 + Copy + Sync, N: Fn(f32, f32, f32) -> f32 + Copy + Sync> Near<S, N> {
     #[inline(always)]
-    fn some<P: Parameters>(&self, words: &mut [i32], parameters: From<P>) {
+    fn some<P: Parameters>(&self, words: &mut [i32], parameters: Onward<P>) {
         let mut found = [0; PART];
         let found = &mut found[..words.len()];
         let mut is_in_doubt = false;
@@ -95,12 +95,12 @@ impl<S: Fn(i32, i32, i32) -> i32 + Copy + Sync, N: Fn(f32, f32, f32) -> f32 + Co
 
 /// The parameters from index `first` on.
 #[derive(Clone, Copy)]
-struct From<P> {
+struct Onward<P> {
     parameters: P,
     first: usize,
 }
 
-impl<P: Parameters> From<P> {
+impl<P: Parameters> Onward<P> {
     #[inline(always)]
     fn of(&self, i: usize) -> [i32; PARAMETERS] {
         self.parameters.of(self.first + i)
