@@ -23,8 +23,7 @@ const SURE: f32 = 0.5 - DOUBT;
 /// are ties.
 const COARSE: u32 = 21;
 
-/// Whether few numbers are in doubt with these multipliers, of which none is negative, and exponents, of which none is greater
-/// than 0.
+/// Whether no multiplier is negative, and few numbers are in doubt, with exponents of which none is greater than 0.
 pub(super) fn suits(multipliers: &[i32], exponents: &[i32]) -> bool {
     multipliers.iter().zip(exponents).all(|(multiplier, exponent)| {
         multiplier.trailing_zeros() < COARSE + exponent.unsigned_abs() && *multiplier > 0 || *multiplier == 0
@@ -37,8 +36,8 @@ const PART: usize = 32;
 /// From 2²³ to 2²⁴ floats are the integers.
 const MIDDLE: f32 = (3 << 22) as f32;
 
-/// As [`FixedPoint`], to bytes, of multipliers and exponents that [`suits`]; but a power of two stands where the exponent did. `nudged` adds a nudge of this magnitude to what a
-/// third number became, whose sign may count.
+/// As [`FixedPoint`], to bytes, of multipliers and exponents that [`suits`]; but `2^(exponent - 31)` stands where the exponent
+/// did. `nudged` adds a nudge of this magnitude to what a third number became, whose sign may count.
 #[derive(Clone, Copy)]
 pub(super) struct Near<S, N> {
     pub exact: FixedPoint<S>,
