@@ -128,6 +128,12 @@ impl<'a, T: Copy> Strided<'a, T> {
         Self { data, runs, len, stride, lifetime: PhantomData }
     }
 
+    /// Elements from the start of a run to that of the next.
+    #[inline(always)]
+    pub(crate) fn stride(&self) -> usize {
+        self.stride
+    }
+
     /// The elements of a run.
     #[inline(always)]
     pub(crate) fn run(&self, index: usize) -> Elements<'a, T> {
@@ -188,6 +194,12 @@ impl<T: Copy> ElementsMut<'_, T> {
     pub(crate) fn part(&self, range: Range<usize>) -> Self {
         assert!(range.start <= range.end && range.end <= self.len);
         Self { data: self.data.wrapping_add(range.start), len: range.len(), ..*self }
+    }
+
+    /// The same once more: who has both keeps their parts apart, as threads do.
+    #[inline(always)]
+    pub(crate) fn again(&self) -> Self {
+        Self { ..*self }
     }
 
     /// All of them.

@@ -108,30 +108,6 @@ pub(crate) fn rounded_small(x: f32) -> i32 {
     (x + MIDDLE).to_bits().wrapping_sub(MIDDLE.to_bits()) as i32
 }
 
-/// As [`rounded_small`], ties away from zero.
-///
-/// | x | result |
-/// | --- | --- |
-/// | 0.5 | 1 |
-/// | -1.5 | -2 |
-/// | -2.5 | -3 |
-/// | 0.49999997 | 0 |
-#[inline(always)]
-pub(crate) fn rounded_small_away(x: f32) -> i32 {
-    // Cut toward zero: with the greatest float below a half, the sum is rounded to an integer only where a half is there.
-    let inside = if x.abs() < (1 << 23) as f32 { x } else { 0.0 };
-    // SAFETY: a sum of less than 2³¹ in magnitude.
-    unsafe { (inside + 0.5f32.next_down().copysign(inside)).to_int_unchecked() }
-}
-
-/// `x` confined to `least..=greatest`; NaN becomes 0, confined.
-#[inline(always)]
-pub(crate) fn confined(x: f32, least: f32, greatest: f32) -> f32 {
-    let number = if x.is_nan() { 0.0 } else { x };
-    let number = if number < least { least } else { number };
-    if number > greatest { greatest } else { number }
-}
-
 /// A constant fraction, as gemmlowp multiplied by one: an integer, and what is left of it as a fraction of 2³¹.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Fraction {
@@ -260,7 +236,6 @@ mod tests {
         let near = halves.flat_map(|x| [x, x.next_up(), x.next_down()]);
         for x in near.chain([end, -end, end.next_down(), -end.next_down(), end - 0.5, 0.5 - end, -0.0]) {
             assert_eq!(rounded_small(x), nearest_even(x), "{x:e}");
-            assert_eq!(f64::from(rounded_small_away(x)), f64::from(x).round(), "{x:e}");
         }
     }
 

@@ -12,9 +12,11 @@ use std::ops::Range;
 mod choose;
 mod lines;
 mod min_max;
+mod near;
 mod numbers;
 mod quantize;
 mod requantize;
+mod rounded;
 #[cfg(test)]
 mod tests;
 
@@ -25,9 +27,20 @@ pub(crate) use numbers::{Integers, IntegersMut, Read, Write};
 pub use quantize::ToInteger;
 pub(crate) use quantize::{dequantize, quantize};
 pub(crate) use requantize::{Arithmetic, ZeroPoint, requantize};
+use rounded::{Real, Rounded, float};
 
 /// Elements for which the parameters of channels are spread at once.
-const SPREAD: usize = 512;
+const SPREAD: usize = 1024;
+
+/// A parameter of each of so many elements, and of as many more as go together.
+#[repr(align(64))]
+struct Spread([i32; SPREAD + CHUNK]);
+
+/// Elements that the second cache holds.
+const HELD: usize = 1 << 16;
+
+/// Words that are spread together at least: more than asked for, of which the last are spread over again.
+const TOGETHER: usize = 16;
 
 /// Elements that pass through a loop together at the end of many, or twice as many: a quarter of a [`CHUNK`]. Of a loop over so
 /// few the compiler makes one that gathers elements of several.
@@ -73,6 +86,8 @@ pub(crate) enum Each<'a> {
     Floats(&'a [f32]),
     /// One over a float for each channel.
     Inverses(&'a [f32]),
+    /// `2^(exponent - 31)` in f32 for each channel, whose exponent is -31 to 0.
+    Powers(&'a [i32]),
 }
 
 impl<'a> Each<'a> {
@@ -95,12 +110,18 @@ impl<'a> Each<'a> {
         if let [x] = values { Self::All((1.0 / x).to_bits() as i32) } else { Self::Inverses(values) }
     }
 
+    /// `2^(exponent - 31)` in f32 for each of these exponents, -31 to 0.
+    pub(crate) fn powers(exponents: &'a [i32]) -> Self {
+        if let [x] = exponents { Self::All(power(*x)) } else { Self::Powers(exponents) }
+    }
+
     fn word(&self, channel: usize) -> i32 {
         match self {
             Self::All(word) => *word,
             Self::Ints(values) => values[channel],
             Self::Floats(values) => values[channel].to_bits() as i32,
             Self::Inverses(values) => (1.0 / values[channel]).to_bits() as i32,
+            Self::Powers(exponents) => power(exponents[channel]),
         }
     }
 
@@ -114,35 +135,89 @@ impl<'a> Each<'a> {
             Self::Inverses(values) => {
                 to.iter_mut().zip(&values[channels]).for_each(|(to, x)| *to = (1.0 / x).to_bits() as i32);
             }
+            Self::Powers(exponents) => to.iter_mut().zip(&exponents[channels]).for_each(|(to, x)| *to = power(*x)),
         }
     }
 
-    /// Gives each element from index `i` on the word of its channel. Copies and fills need no vectors of the kernel's, so it
-    /// is compiled once.
+    /// Gives each of so many elements from index `i` on the word of its channel; those behind them get any. Copies and fills need
+    /// no vectors of the kernel's, so it is compiled once.
     #[inline(never)]
-    fn spread(&self, channels: &Channels, i: usize, to: &mut [i32]) {
+    fn spread(&self, channels: &Channels, i: usize, count: usize, to: &mut Spread) {
+        let to = &mut to.0;
         if let Self::All(word) = self {
             return to.fill(*word);
         }
         let mut done = 0;
-        while done < to.len() {
-            let (channel, rest) = channels.run(i + done);
-            let len = if channels.inner == 1 { channels.channels - channel } else { rest }.min(to.len() - done);
-            let to = &mut to[done..done + len];
+        let (mut channel, mut rest) = channels.run(i);
+        while done < count {
             if channels.inner == 1 {
-                self.words(channel, to)
-            } else {
-                to.fill(self.word(channel))
+                let len = (channels.channels - channel).min(count - done);
+                self.words(channel, &mut to[done..done + len]);
+                (done, channel) = (done + len, 0);
+                continue;
             }
-            done += len;
+            let (word, len) = (self.word(channel), rest.min(count - done));
+            for begin in (done..done + len).step_by(TOGETHER) {
+                to[begin..begin + TOGETHER].fill(word);
+            }
+            channel = if channel + 1 == channels.channels { 0 } else { channel + 1 };
+            (done, rest) = (done + len, channels.inner);
         }
     }
+}
+
+/// The word of `2^(exponent - 31)`, where the exponent is -31 to 0.
+fn power(exponent: i32) -> i32 {
+    exponent.wrapping_add(96).wrapping_shl(23)
 }
 
 /// What becomes of an element.
 pub(crate) trait Formula: Copy + Sync {
     /// Always inlined; see [`Loop::run`].
     fn of(&self, x: i32, parameters: [i32; PARAMETERS]) -> i32;
+
+    /// Of many at once. Always inlined.
+    #[inline(always)]
+    fn each<P: Parameters>(&self, words: &mut [i32], parameters: P) {
+        for (i, x) in words.iter_mut().enumerate() {
+            *x = self.of(*x, parameters.of(i));
+        }
+    }
+}
+
+/// The parameters of elements that become others at once.
+pub(crate) trait Parameters: Copy {
+    /// Whether all have the same.
+    const ARE_SAME: bool;
+
+    /// Those of the element of index `i`. Always inlined.
+    fn of(&self, i: usize) -> [i32; PARAMETERS];
+}
+
+#[derive(Clone, Copy)]
+struct Same([i32; PARAMETERS]);
+
+impl Parameters for Same {
+    const ARE_SAME: bool = true;
+
+    #[inline(always)]
+    fn of(&self, _: usize) -> [i32; PARAMETERS] {
+        self.0
+    }
+}
+
+/// For each element its own.
+#[derive(Clone, Copy)]
+struct Own<'a, const N: usize>([&'a [i32; N]; PARAMETERS]);
+
+impl<const N: usize> Parameters for Own<'_, N> {
+    const ARE_SAME: bool = false;
+
+    #[inline(always)]
+    fn of(&self, i: usize) -> [i32; PARAMETERS] {
+        let [a, b, c, d] = self.0;
+        [a[i], b[i], c[i], d[i]]
+    }
 }
 
 /// Elements, and what they are to become.
@@ -183,15 +258,16 @@ impl<F: Formula, R: Read, W: Write> Loop for Piece<'_, F, R, W> {
             return each_block_by_channel(*formula, parameters, channels, from, to, self.range);
         }
         let mut i = self.range.start;
+        let (mut channel, mut rest) = if are_same { (0, usize::MAX) } else { channels.run(i) };
         while i < self.range.end {
-            let (channel, rest) = if are_same { (0, usize::MAX) } else { channels.run(i) };
             let end = i + rest.min(self.range.end - i);
             let mut words = [0; PARAMETERS];
             for (word, parameter) in words.iter_mut().zip(parameters) {
                 *word = parameter.word(channel);
             }
             each_block(*formula, words, from, to, i..end);
-            i = end;
+            channel = if channel + 1 == channels.channels { 0 } else { channel + 1 };
+            (i, rest) = (end, channels.inner);
         }
     }
 }
@@ -205,42 +281,45 @@ fn each_block<F: Formula>(
     to: &impl Write,
     range: Range<usize>,
 ) {
-    let mut i = range.start;
+    // Of its own: what is written could be it, for all that the compiler knows.
+    let (from, to) = (&{ *from }, &to.again());
+    let (mut i, parameters) = (range.start, Same(parameters));
     // By itself, for words that the compiler knows the number of stay in registers.
     while range.end - i >= CHUNK {
         if to.is_far() {
             from.fetch_ahead(i);
         }
-        block(formula, parameters, from, to, i, &mut [0; CHUNK]);
+        block::<_, CHUNK>(formula, parameters, from, to, i, CHUNK);
         i += CHUNK;
     }
     if range.end - i >= 2 * FEW {
-        block(formula, parameters, from, to, i, &mut [0; 2 * FEW]);
+        block::<_, { 2 * FEW }>(formula, parameters, from, to, i, 2 * FEW);
         i += 2 * FEW;
     }
     if range.end - i >= FEW {
-        block(formula, parameters, from, to, i, &mut [0; FEW]);
+        block::<_, FEW>(formula, parameters, from, to, i, FEW);
         i += FEW;
     }
-    block(formula, parameters, from, to, i, &mut [0; FEW][..range.end - i]);
+    if range.end > i {
+        block::<_, FEW>(formula, parameters, from, to, i, range.end - i);
+    }
 }
 
-/// The elements from index `i` on, as many as there are words.
+/// The `count` elements from index `i` on, up to `N`.
 #[inline(always)]
-fn block<F: Formula>(
+fn block<F: Formula, const N: usize>(
     formula: F,
-    parameters: [i32; PARAMETERS],
+    parameters: impl Parameters,
     from: &impl Read,
     to: &impl Write,
     i: usize,
-    words: &mut [i32],
+    count: usize,
 ) {
-    from.read(i, words);
-    for x in words.iter_mut() {
-        *x = formula.of(*x, parameters);
-    }
+    let mut words = [0; N];
+    from.read(i, &mut words[..count]);
+    formula.each(&mut words[..count], parameters);
     // SAFETY: the ranges of different threads are apart.
-    unsafe { to.write(i, words) };
+    unsafe { to.write(i, &words[..count]) };
 }
 
 /// Where they are those of channels of which few elements follow each other.
@@ -253,56 +332,99 @@ fn each_block_by_channel<F: Formula>(
     to: &impl Write,
     range: Range<usize>,
 ) {
+    let (from, to) = (&{ *from }, &to.again());
     // A chunk's parameters are found in one place also where a period ends within it.
-    let mut spread = [[0; SPREAD + CHUNK]; PARAMETERS];
+    let mut spread = [const { Spread([0; SPREAD + CHUNK]) }; PARAMETERS];
     let period = channels.period();
-    let is_whole = period <= SPREAD;
-    let len = if is_whole { period + CHUNK } else { SPREAD };
-    let step = if is_whole { CHUNK % period } else { CHUNK };
-    let (mut i, mut at) = (range.start, 0);
-    while i < range.end {
-        if i == range.start || at == SPREAD && !is_whole {
+    if period <= SPREAD {
+        for (spread, parameter) in spread.iter_mut().zip(parameters) {
+            parameter.spread(channels, range.start, period + CHUNK, spread);
+        }
+        return periods(formula, &spread, period, from, to, range);
+    }
+    // Parts of a period, each as often as it comes in as many periods as the caches hold.
+    let len = period.div_ceil(period.div_ceil(SPREAD)).next_multiple_of(CHUNK);
+    let group = (HELD / period).max(1) * period;
+    let mut first = range.start / period * period;
+    while first < range.end {
+        let end = range.end.min(first + group);
+        for part in (0..period).step_by(len) {
+            let len = len.min(period - part);
             for (spread, parameter) in spread.iter_mut().zip(parameters) {
-                if i == range.start || !matches!(parameter, Each::All(_)) {
-                    parameter.spread(channels, i, &mut spread[..len]);
+                if first <= range.start && part == 0 || !matches!(parameter, Each::All(_)) {
+                    parameter.spread(channels, part, len, spread);
                 }
             }
-            at = 0;
-        }
-        if range.end - i >= CHUNK {
-            if to.is_far() {
-                from.fetch_ahead(i);
+            for begin in (first + part..end).step_by(period) {
+                let some = range.start.max(begin)..end.min(begin + len);
+                if !some.is_empty() {
+                    run(formula, &spread, some.start - begin, from, to, some, period);
+                }
             }
-            block_by_channel(formula, &spread, at, from, to, i, &mut [0; CHUNK]);
-        } else {
-            block_by_channel(formula, &spread, at, from, to, i, &mut [0; CHUNK][..range.end - i]);
         }
-        i += CHUNK;
-        at += step;
-        if is_whole && at >= period {
-            at -= period;
-        }
+        first = end;
     }
 }
 
-/// As [`block`], with parameters for each: those from index `first` on.
+/// Elements whose parameters come again and again, those of the first one first.
 #[inline(always)]
-fn block_by_channel<F: Formula>(
+fn periods<F: Formula>(
     formula: F,
-    spread: &[[i32; SPREAD + CHUNK]; PARAMETERS],
-    first: usize,
+    spread: &[Spread; PARAMETERS],
+    period: usize,
     from: &impl Read,
     to: &impl Write,
-    i: usize,
-    words: &mut [i32],
+    range: Range<usize>,
 ) {
-    from.read(i, words);
-    let part = first..first + words.len();
-    let [a, b, c, d] = spread;
-    let (a, b, c, d) = (&a[part.clone()], &b[part.clone()], &c[part.clone()], &d[part]);
-    for (x, (((a, b), c), d)) in words.iter_mut().zip(a.iter().zip(b).zip(c).zip(d)) {
-        *x = formula.of(*x, [*a, *b, *c, *d]);
+    let (mut i, mut at, step) = (range.start, 0, CHUNK % period);
+    while range.end - i >= CHUNK {
+        if to.is_far() {
+            from.fetch_ahead(i);
+        }
+        block::<_, CHUNK>(formula, own::<CHUNK>(spread, at), from, to, i, CHUNK);
+        i += CHUNK;
+        at += step;
+        if at >= period {
+            at -= period;
+        }
     }
-    // SAFETY: the ranges of different threads are apart.
-    unsafe { to.write(i, words) };
+    if range.end > i {
+        block::<_, CHUNK>(formula, own::<CHUNK>(spread, at), from, to, i, range.end - i);
+    }
+}
+
+/// Elements that follow each other, as their parameters do from index `at` on. Those that come next are `period` farther on.
+#[inline(always)]
+fn run<F: Formula>(
+    formula: F,
+    spread: &[Spread; PARAMETERS],
+    mut at: usize,
+    from: &impl Read,
+    to: &impl Write,
+    range: Range<usize>,
+    period: usize,
+) {
+    let mut i = range.start;
+    while range.end - i >= CHUNK {
+        if to.is_far() {
+            from.fetch(i + period);
+        }
+        block::<_, CHUNK>(formula, own::<CHUNK>(spread, at), from, to, i, CHUNK);
+        (i, at) = (i + CHUNK, at + CHUNK);
+    }
+    if range.end > i {
+        block::<_, CHUNK>(formula, own::<CHUNK>(spread, at), from, to, i, range.end - i);
+    }
+}
+
+/// The parameters from index `at` on.
+#[inline(always)]
+fn own<const N: usize>(spread: &[Spread; PARAMETERS], at: usize) -> Own<'_, N> {
+    let [a, b, c, d] = spread;
+    Own([part(&a.0, at), part(&b.0, at), part(&c.0, at), part(&d.0, at)])
+}
+
+#[inline(always)]
+fn part<const N: usize>(words: &[i32], at: usize) -> &[i32; N] {
+    words[at..].first_chunk().expect("so many")
 }

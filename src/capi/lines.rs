@@ -10,6 +10,7 @@ use super::quantization::to_integer;
 use super::scheme::checked_scheme;
 use super::versioned::{self, Versioned};
 use super::{Failure, Status, Within, guard};
+use crate::buffer::ALIGN;
 use crate::elements::{ElementsMut, Strided};
 use crate::error::Error;
 use crate::matrix::{Encoding, Offset, Operand, Order, Runs, extent, slice};
@@ -114,6 +115,8 @@ pub unsafe extern "C" fn qgemm_quantize_lines_f32(
             let found = raw.found(&lines, -1).within("quantization")?;
             let to = elements_mut("to", to.cast::<u8>(), floats.lines * floats.depth)?;
             floats.check_apart(&[to.runs(), found.scales.runs(), zero_point_runs(&found)])?;
+            // Parts of cache lines would take longer past them.
+            let to = if floats.len.is_multiple_of(ALIGN) { to.past_caches(&floats.runs) } else { to };
             lines.quantize(&*CallContext::new(context)?, &found, &to);
             Ok(())
         }

@@ -45,7 +45,9 @@ impl Quantization {
         let scale = if width.is_finite() { width / steps } else { max / steps - min / steps };
         let scale = scale.max(f32::MIN_POSITIVE);
         let zero_point = f64::from(qmin) - f64::from(min) / f64::from(scale);
-        let zero_point = zero_point.clamp(qmin.into(), qmax.into()).round() as i32;
+        let zero_point = zero_point.clamp(qmin.into(), qmax.into());
+        // Rounded without a call: with the greatest number below a half, the sum reaches an integer only where a half is there.
+        let zero_point = (zero_point + 0.5f64.next_down().copysign(zero_point)) as i32;
         Self { scale, zero_point }
     }
 }

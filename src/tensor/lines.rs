@@ -3,7 +3,7 @@
 
 use super::min_max::{Bounds, COLUMNS, Columns};
 use super::quantize::{Divide, DivideAway, Multiply};
-use super::{FEW, Formula, PARAMETERS, ToInteger, each_block};
+use super::{FEW, Formula, Own, Real, Rounded, ToInteger, block, each_block, part};
 use crate::context::Context;
 use crate::elements::{CHUNK, Elements, ElementsMut, Strided};
 use crate::kernel::Loop;
@@ -124,11 +124,17 @@ impl Loop for Along<'_> {
                 let ends = if lines.scheme.is_some() { Bounds::of(from).ends() } else { (0.0, 0.0) };
                 fetch(half..2 * half);
                 let [factor, zero_point] = found.words(lines, line * segments + segment, ends);
-                let parameters = [factor, zero_point, lines.range.least, lines.range.greatest];
+                let (parameters, range) = ([factor, zero_point, 0, 0], lines.range);
                 match lines.rule {
-                    ToInteger::Divide => each_block(Divide, parameters, &from, &to, 0..from.len()),
-                    ToInteger::Multiply => each_block(Multiply, parameters, &from, &to, 0..from.len()),
-                    ToInteger::DivideAway => each_block(DivideAway, parameters, &from, &to, 0..from.len()),
+                    ToInteger::Divide => {
+                        each_block(Rounded { real: Divide, range }, parameters, &from, &to, 0..from.len());
+                    }
+                    ToInteger::Multiply => {
+                        each_block(Rounded { real: Multiply, range }, parameters, &from, &to, 0..from.len());
+                    }
+                    ToInteger::DivideAway => {
+                        each_block(Rounded { real: DivideAway, range }, parameters, &from, &to, 0..from.len());
+                    }
                 }
             }
         }
@@ -176,47 +182,46 @@ impl Loop for Across<'_> {
 impl Across<'_> {
     /// Makes bytes of the numbers of a segment of these lines.
     #[inline(always)]
-    fn rows<F: Formula>(&self, formula: F, parameters: &[[i32; COLUMNS]; 2], block: &Range<usize>, segment: usize) {
+    fn rows(&self, real: impl Real, parameters: &[[i32; COLUMNS]; 2], block: &Range<usize>, segment: usize) {
+        let formula = Rounded { real, range: self.lines.range };
+        let stride = self.lines.from.stride();
         for depth in self.lines.depths(segment) {
             let from = self.lines.from.run(depth).part(block.clone());
             let begin = depth * self.lines.lines + block.start;
             let to = self.to.part(begin..begin + block.len());
             let mut at = 0;
             while from.len() - at >= CHUNK {
-                self.some(formula, parameters, from, &to, at, &mut [0; CHUNK]);
+                if to.is_far() {
+                    from.fetch(at + stride, CHUNK);
+                }
+                some::<CHUNK>(formula, parameters, from, &to, at, CHUNK);
                 at += CHUNK;
             }
             if from.len() - at >= 2 * FEW {
-                self.some(formula, parameters, from, &to, at, &mut [0; 2 * FEW]);
+                some::<{ 2 * FEW }>(formula, parameters, from, &to, at, 2 * FEW);
                 at += 2 * FEW;
             }
             if from.len() - at >= FEW {
-                self.some(formula, parameters, from, &to, at, &mut [0; FEW]);
+                some::<FEW>(formula, parameters, from, &to, at, FEW);
                 at += FEW;
             }
-            self.some(formula, parameters, from, &to, at, &mut [0; FEW][..from.len() - at]);
+            if from.len() > at {
+                some::<FEW>(formula, parameters, from, &to, at, from.len() - at);
+            }
         }
     }
+}
 
-    /// As many numbers of a row as there are words, from index `at` on.
-    #[inline(always)]
-    fn some<F: Formula>(
-        &self,
-        formula: F,
-        [factors, zero_points]: &[[i32; COLUMNS]; 2],
-        from: Elements<f32>,
-        to: &ElementsMut<u8>,
-        at: usize,
-        words: &mut [i32],
-    ) {
-        let ElementRange { least, greatest } = self.lines.range;
-        from.read(at, words, |x| x.to_bits() as i32);
-        let part = at..at + words.len();
-        for ((x, factor), zero_point) in words.iter_mut().zip(&factors[part.clone()]).zip(&zero_points[part]) {
-            let parameters: [i32; PARAMETERS] = [*factor, *zero_point, least, greatest];
-            *x = formula.of(*x, parameters);
-        }
-        // SAFETY: the lines of different threads are apart.
-        unsafe { to.write(at, words, |x| x as u8) };
-    }
+/// `count` numbers of a row, up to `N`, from index `at` on.
+#[inline(always)]
+fn some<const N: usize>(
+    formula: impl Formula,
+    [factors, zero_points]: &[[i32; COLUMNS]; 2],
+    from: Elements<f32>,
+    to: &ElementsMut<u8>,
+    at: usize,
+    count: usize,
+) {
+    let (factors, zero_points) = (part::<N>(factors, at), part(zero_points, at));
+    block::<_, N>(formula, Own([factors, zero_points, zero_points, zero_points]), &from, to, at, count);
 }

@@ -10,6 +10,10 @@ use std::sync::Mutex;
 /// Columns that are looked at together: enough to read long runs.
 pub(super) const COLUMNS: usize = 1024;
 
+/// Runs of so many elements at most are columns rather than runs, if there are so many of each.
+const SHORT: usize = COLUMNS / 4;
+const MANY: usize = 8;
+
 /// Tells `found` the least and the greatest number of each channel, once for each: 0 and 0 if there are none. A zero is
 /// never negative.
 pub(crate) fn min_max(
@@ -31,7 +35,7 @@ pub(crate) fn min_max(
     }
     let Channels { outer, channels: count, inner } = channels;
     let bytes = 4 * (from.len() / count.max(1));
-    if inner == 1 {
+    if inner == 1 || (1..=SHORT).contains(&inner) && outer >= MANY {
         context.in_columns(count, bytes, |range| {
             context.kernel.vectors.run(Side { from, channels, range, found: &found });
         });
@@ -95,20 +99,29 @@ impl Bounds {
     #[inline(always)]
     pub(super) fn of(from: Elements<f32>) -> Self {
         // Mostly there are no infinities, and not to look for them takes half of the time.
-        let all = Self::among::<false>(from);
-        if all.is_infinite() { Self::among::<true>(from) } else { all }
+        match from.len() {
+            ..CHUNK => Self::of_some::<FEW>(from),
+            CHUNK.. => Self::of_some::<CHUNK>(from),
+        }
     }
 
     #[inline(always)]
-    fn among<const CHECKED: bool>(from: Elements<f32>) -> Self {
-        let (mut least, mut greatest) = ([f32::INFINITY; CHUNK], [f32::NEG_INFINITY; CHUNK]);
+    fn of_some<const N: usize>(from: Elements<f32>) -> Self {
+        let all = Self::among::<false, N>(from);
+        if all.is_infinite() { Self::among::<true, N>(from) } else { all }
+    }
+
+    /// So many at a time.
+    #[inline(always)]
+    fn among<const CHECKED: bool, const N: usize>(from: Elements<f32>) -> Self {
+        let (mut least, mut greatest) = ([f32::INFINITY; N], [f32::NEG_INFINITY; N]);
         let mut i = 0;
-        while from.len() - i >= CHUNK {
-            widen::<CHECKED, CHUNK>(&mut least, &mut greatest, from, i);
-            i += CHUNK;
+        while from.len() - i >= N {
+            widen::<CHECKED, N>(&mut least, &mut greatest, from, i);
+            i += N;
         }
         // By halves: one after the other would take as long as many numbers.
-        let mut half = CHUNK / 2;
+        let mut half = N / 2;
         while half > 0 {
             for lane in 0..half {
                 let other = Self { least: least[lane + half], greatest: greatest[lane + half] };
@@ -156,7 +169,7 @@ impl Loop for One<'_> {
     }
 }
 
-/// The bounds of channels whose elements lie side by side.
+/// The bounds of channels of which few elements follow each other.
 struct Side<'a, F> {
     from: Elements<'a, f32>,
     channels: Channels,
@@ -169,15 +182,29 @@ impl<F: Fn(usize, (f32, f32))> Loop for Side<'_, F> {
 
     #[inline(always)]
     fn run(self) {
+        let Channels { outer, channels: count, inner } = self.channels;
         let (mut first, mut columns) = (self.range.start, Columns::NONE);
         while first < self.range.end {
-            let len = COLUMNS.min(self.range.end - first);
-            columns.look(len, 0..self.channels.outer, |i| {
-                let begin = i * self.channels.channels + first;
-                self.from.part(begin..begin + len)
+            let len = (COLUMNS / inner).min(self.range.end - first);
+            // Few channels, several times side by side: of narrow rows little would go together.
+            let times = if len == count { (COLUMNS / (len * inner)).min(outer).max(1) } else { 1 };
+            let times = 1 << times.ilog2();
+            let step = self.channels.period() * times;
+            columns.look(len * inner * times, 0..outer.div_ceil(times), |i| {
+                let begin = i * step + first * inner;
+                self.from.part(begin..self.from.len().min(begin + len * inner * times))
             });
-            for i in 0..len {
-                (self.found)(first + i, columns.ends(i));
+            columns.fold(len * inner, times);
+            for channel in 0..len {
+                if inner == 1 {
+                    (self.found)(first + channel, columns.ends(channel));
+                    continue;
+                }
+                let mut all = columns.of(channel * inner);
+                for column in 1..inner {
+                    all = all.or(columns.of(channel * inner + column));
+                }
+                (self.found)(first + channel, all.ends());
             }
             first += len;
         }
@@ -193,7 +220,8 @@ pub(super) struct Columns {
 impl Columns {
     pub(super) const NONE: Self = Self { least: [f32::INFINITY; COLUMNS], greatest: [f32::NEG_INFINITY; COLUMNS] };
 
-    /// Makes them those of so many columns, of which each of these rows has an element each.
+    /// Makes them those of so many columns, of which each of these rows has an element each, but for the last row, which may be
+    /// shorter.
     #[inline(always)]
     pub(super) fn look<'a>(&mut self, len: usize, rows: Range<usize>, row: impl Fn(usize) -> Elements<'a, f32>) {
         self.widen::<false>(len, rows.clone(), &row);
@@ -213,6 +241,7 @@ impl Columns {
         self.greatest[..len].fill(f32::NEG_INFINITY);
         for i in rows {
             let (row, mut at) = (row(i), 0);
+            let len = row.len();
             while len - at >= CHUNK {
                 self.widen_some::<CHECKED, CHUNK>(at, row);
                 at += CHUNK;
@@ -237,6 +266,23 @@ impl Columns {
         let least = (&mut self.least[at..at + N]).try_into().expect("as many");
         let greatest = (&mut self.greatest[at..at + N]).try_into().expect("as many");
         widen::<CHECKED, N>(least, greatest, row, at);
+    }
+
+    /// Makes so many columns out of those which are there that many times, a power of two, side by side.
+    #[inline(always)]
+    fn fold(&mut self, len: usize, times: usize) {
+        let mut half = len * times / 2;
+        while half >= len {
+            let (least, others) = self.least.split_at_mut(half);
+            for (least, other) in least.iter_mut().zip(&others[..half]) {
+                *least = if *other < *least { *other } else { *least };
+            }
+            let (greatest, others) = self.greatest.split_at_mut(half);
+            for (greatest, other) in greatest.iter_mut().zip(&others[..half]) {
+                *greatest = if *other > *greatest { *other } else { *greatest };
+            }
+            half /= 2;
+        }
     }
 
     #[inline(always)]

@@ -1,10 +1,10 @@
 //! Elements of several types, read as words and written from them.
 
-use crate::elements::{Elements, ElementsMut};
+use crate::elements::{CHUNK, Elements, ElementsMut};
 use crate::matrix::{Encoding, Runs};
 
 /// What words are read from.
-pub(crate) trait Read: Sync {
+pub(crate) trait Read: Sync + Copy {
     /// Where its bytes lie.
     fn runs(&self) -> Runs;
 
@@ -16,10 +16,16 @@ pub(crate) trait Read: Sync {
 
     /// As [`Elements::fetch_ahead`]. Always inlined.
     fn fetch_ahead(&self, i: usize);
+
+    /// As [`Elements::fetch`], of as many elements as go together. Always inlined.
+    fn fetch(&self, i: usize);
 }
 
 /// What words are written to.
 pub(crate) trait Write: Sync {
+    /// The same elements once more.
+    fn again(&self) -> Self;
+
     /// As [`ElementsMut::past_caches`].
     fn past_caches(self, from: &Runs) -> Self;
 
@@ -98,6 +104,16 @@ impl Read for Integers<'_> {
             Self::I32(elements) => elements.fetch_ahead(i),
         }
     }
+
+    #[inline(always)]
+    fn fetch(&self, i: usize) {
+        match self {
+            Self::U8(elements) => elements.fetch(i, CHUNK),
+            Self::I8(elements) => elements.fetch(i, CHUNK),
+            Self::I16(elements) => elements.fetch(i, CHUNK),
+            Self::I32(elements) => elements.fetch(i, CHUNK),
+        }
+    }
 }
 
 impl Read for Elements<'_, f32> {
@@ -117,6 +133,11 @@ impl Read for Elements<'_, f32> {
     #[inline(always)]
     fn fetch_ahead(&self, i: usize) {
         Elements::fetch_ahead(self, i);
+    }
+
+    #[inline(always)]
+    fn fetch(&self, i: usize) {
+        Elements::fetch(self, i, CHUNK);
     }
 }
 
@@ -140,7 +161,7 @@ impl<'a> IntegersMut<'a> {
     /// Those of 8 bits, as bytes.
     pub(super) fn bytes(&self) -> Option<ElementsMut<'a, u8>> {
         match self {
-            Self::U8(elements) => Some(elements.part(0..elements.len())),
+            Self::U8(elements) => Some(elements.again()),
             Self::I8(elements) => Some(elements.bytes()),
             Self::I16(_) => None,
         }
@@ -148,6 +169,15 @@ impl<'a> IntegersMut<'a> {
 }
 
 impl Write for IntegersMut<'_> {
+    #[inline(always)]
+    fn again(&self) -> Self {
+        match self {
+            Self::U8(elements) => Self::U8(elements.again()),
+            Self::I8(elements) => Self::I8(elements.again()),
+            Self::I16(elements) => Self::I16(elements.again()),
+        }
+    }
+
     fn past_caches(self, from: &Runs) -> Self {
         match self {
             Self::U8(elements) => Self::U8(elements.past_caches(from)),
@@ -186,6 +216,11 @@ impl Write for IntegersMut<'_> {
 }
 
 impl Write for ElementsMut<'_, f32> {
+    #[inline(always)]
+    fn again(&self) -> Self {
+        ElementsMut::again(self)
+    }
+
     fn past_caches(self, from: &Runs) -> Self {
         ElementsMut::past_caches(self, from)
     }
@@ -207,6 +242,11 @@ impl Write for ElementsMut<'_, f32> {
 }
 
 impl Write for ElementsMut<'_, u8> {
+    #[inline(always)]
+    fn again(&self) -> Self {
+        ElementsMut::again(self)
+    }
+
     fn past_caches(self, from: &Runs) -> Self {
         ElementsMut::past_caches(self, from)
     }

@@ -1,9 +1,8 @@
 //! Real numbers become integers, and the other way round.
 
-use super::{Channels, Each, Formula, Integers, IntegersMut, PARAMETERS, Task};
+use super::{Channels, Each, Formula, Integers, IntegersMut, PARAMETERS, Real, Rounded, Task, Write, float};
 use crate::context::Context;
 use crate::elements::{Elements, ElementsMut};
-use crate::fixed_point::{confined, rounded_small, rounded_small_away};
 use crate::range::ElementRange;
 
 /// How a real number x becomes an integer, before the zero point is added.
@@ -27,17 +26,35 @@ pub(crate) fn quantize(
     from: Elements<f32>,
     to: IntegersMut,
 ) {
+    match to.bytes() {
+        Some(bytes) => to_range(context, rule, (scales, zero_points), range, channels, from, bytes),
+        None => to_range(context, rule, (scales, zero_points), range, channels, from, to),
+    }
+}
+
+fn to_range(
+    context: &Context,
+    rule: ToInteger,
+    (scales, zero_points): (&[f32], Option<&[i32]>),
+    range: ElementRange,
+    channels: Channels,
+    from: Elements<f32>,
+    to: impl Write,
+) {
     let zero_points = Each::ints(zero_points);
-    let spread = |scales| [scales, zero_points, Each::All(range.least), Each::All(range.greatest)];
+    let parameters = |scales| [scales, zero_points, Each::All(0), Each::All(0)];
     match rule {
         ToInteger::Divide => {
-            Task { formula: Divide, parameters: spread(Each::floats(scales)), channels, from, to }.run(context);
+            let formula = Rounded { real: Divide, range };
+            Task { formula, parameters: parameters(Each::floats(scales)), channels, from, to }.run(context);
         }
         ToInteger::Multiply => {
-            Task { formula: Multiply, parameters: spread(Each::inverses(scales)), channels, from, to }.run(context);
+            let formula = Rounded { real: Multiply, range };
+            Task { formula, parameters: parameters(Each::inverses(scales)), channels, from, to }.run(context);
         }
         ToInteger::DivideAway => {
-            Task { formula: DivideAway, parameters: spread(Each::floats(scales)), channels, from, to }.run(context);
+            let formula = Rounded { real: DivideAway, range };
+            Task { formula, parameters: parameters(Each::floats(scales)), channels, from, to }.run(context);
         }
     }
 }
@@ -55,25 +72,25 @@ pub(crate) fn dequantize(
     Task { formula: Dequantize, parameters, channels, from, to }.run(context);
 }
 
-/// The parameters are scale, zero point, least and greatest.
+/// The parameters are scale and zero point.
 #[derive(Clone, Copy)]
 pub(super) struct Divide;
 
-impl Formula for Divide {
+impl Real for Divide {
     #[inline(always)]
-    fn of(&self, x: i32, [scale, zero_point, least, greatest]: [i32; PARAMETERS]) -> i32 {
-        within(float(x) / float(scale), zero_point, least, greatest, rounded_small)
+    fn of(&self, x: i32, [scale, ..]: [i32; PARAMETERS]) -> f32 {
+        float(x) / float(scale)
     }
 }
 
-/// The parameters are one over the scale, zero point, least and greatest.
+/// The parameters are one over the scale, and the zero point.
 #[derive(Clone, Copy)]
 pub(super) struct Multiply;
 
-impl Formula for Multiply {
+impl Real for Multiply {
     #[inline(always)]
-    fn of(&self, x: i32, [inverse, zero_point, least, greatest]: [i32; PARAMETERS]) -> i32 {
-        within(float(x) * float(inverse), zero_point, least, greatest, rounded_small)
+    fn of(&self, x: i32, [inverse, ..]: [i32; PARAMETERS]) -> f32 {
+        float(x) * float(inverse)
     }
 }
 
@@ -81,10 +98,12 @@ impl Formula for Multiply {
 #[derive(Clone, Copy)]
 pub(super) struct DivideAway;
 
-impl Formula for DivideAway {
+impl Real for DivideAway {
+    const ARE_TIES_AWAY: bool = true;
+
     #[inline(always)]
-    fn of(&self, x: i32, [scale, zero_point, least, greatest]: [i32; PARAMETERS]) -> i32 {
-        within(float(x) / float(scale), zero_point, least, greatest, rounded_small_away)
+    fn of(&self, x: i32, [scale, ..]: [i32; PARAMETERS]) -> f32 {
+        float(x) / float(scale)
     }
 }
 
@@ -96,17 +115,4 @@ impl Formula for Dequantize {
     fn of(&self, x: i32, [scale, zero_point, ..]: [i32; PARAMETERS]) -> i32 {
         (x.wrapping_sub(zero_point) as f32 * float(scale)).to_bits() as i32
     }
-}
-
-/// Rounds `x`, adds the zero point, and confines the sum; NaN counts as 0. All integers are of 16 bits and a sign.
-#[inline(always)]
-pub(super) fn within(x: f32, zero_point: i32, least: i32, greatest: i32, round: impl Fn(f32) -> i32) -> i32 {
-    // Confined first, to integers, which rounding leaves alone, and to small numbers.
-    let (below, above) = (least.wrapping_sub(zero_point) as f32, greatest.wrapping_sub(zero_point) as f32);
-    round(confined(x, below, above)).wrapping_add(zero_point)
-}
-
-#[inline(always)]
-pub(super) fn float(word: i32) -> f32 {
-    f32::from_bits(word as u32)
 }

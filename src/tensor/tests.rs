@@ -12,7 +12,7 @@ use std::cell::Cell;
 const S8: ElementRange = ElementRange { least: -128, greatest: 127 };
 
 /// All the same, channels side by side (few, many, very many), in runs (short and long), and enough for threads.
-const SHAPES: [(usize, usize, usize); 15] = [
+const SHAPES: [(usize, usize, usize); 18] = [
     (1, 1, 0),
     (2, 3, 0),
     (1, 1, 1),
@@ -27,6 +27,9 @@ const SHAPES: [(usize, usize, usize); 15] = [
     (2, 5, 130),
     (1, 2, 53_000),
     (400, 299, 1),
+    (60, 1300, 1),
+    (9, 40, 49),
+    (33, 5, 7),
     (1, 1, 70_001),
 ];
 
@@ -181,6 +184,45 @@ fn every_kernel_agrees_on_dequantized_numbers() {
             assert_eq!(got, (i32::from(x) - zero_points[c]) as f32 * scales[c], "{case}: {x}");
         }
     });
+}
+
+/// Blocks of the same number, so that a number in doubt does not have others computed as it is.
+#[test]
+fn every_kernel_agrees_on_sums_that_become_bytes_around_ties() {
+    const SAME: usize = 64;
+    let multipliers = [(1 << 30) + 1, 1_518_500_250, 0x5555_5555, i32::MAX, 12_345, 0];
+    let roundings = [Rounding::Twice, Rounding::TwiceUp, Rounding::Once];
+    for (multiplier, exponent) in multipliers.into_iter().flat_map(|x| [0, -1, -7, -12].map(|e| (x, e))) {
+        let tie = |half: i32| f64::from(half) / 2.0 / (f64::from(multiplier) / 2f64.powi(31 - exponent));
+        let numbers =
+            (-530..530).step_by(3).flat_map(|half| [-1, 0, 1].map(|step| (tie(half) as i32).saturating_add(step)));
+        let numbers: Vec<i32> = numbers.chain([i32::MIN, i32::MAX]).collect();
+        let from: Vec<i32> = numbers.iter().flat_map(|&x| [x; SAME]).collect();
+        for (kernel, rounding) in Kernel::available().flat_map(|kernel| roundings.map(|rounding| (kernel, rounding))) {
+            for count in [1, 2] {
+                let channels = Channels { outer: from.len() / count, channels: count, inner: 1 };
+                let (multipliers, exponents) = (vec![multiplier; count], vec![exponent; count]);
+                let arithmetic = Arithmetic::FixedPoint { rounding, multipliers: &multipliers, exponents: &exponents };
+                let mut got = vec![0i8; from.len()];
+                let to = IntegersMut::I8(elements_mut(&mut got));
+                let zeros = (None, Some(&[-100, -100][..count]));
+                requantize(
+                    &Context::new(kernel, 1),
+                    arithmetic,
+                    zeros,
+                    S8,
+                    channels,
+                    Integers::I32(elements(&from)),
+                    to,
+                );
+                for (&x, got) in numbers.iter().zip(got.chunks(SAME)) {
+                    let want = (i64::from(rounding.scaled(x, multiplier, exponent)) - 100).clamp(-128, 127);
+                    let case = format!("{} {rounding:?} {x} * {multiplier} * 2^{exponent}", kernel.name);
+                    assert!(got.iter().all(|&got| i64::from(got) == want), "{case}: {} for {want}", got[0]);
+                }
+            }
+        }
+    }
 }
 
 /// The definition, with comparisons alone.
