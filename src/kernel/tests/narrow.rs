@@ -100,6 +100,7 @@ impl Case {
                     is_turned: false,
                     rhs: &panel,
                     cols,
+                    reach: 0,
                     fresh: self.fresh,
                     spans: self.spans(),
                     sums: None,
