@@ -103,7 +103,8 @@ impl Walk<'_> {
 
     #[inline(always)]
     fn run(self, context: &Context, finish: &Finish, workspace: Option<&mut [u8]>) -> Result<(), Error> {
-        let len = self.scratch_len(Some(finish));
+        // A workspace has to hold what any finish takes, as its callers are told.
+        let len = self.scratch_len(if workspace.is_some() { None } else { Some(finish) });
         let run = |scratch: &mut [u8]| match self {
             Walk::Small(small) => small.run(finish, scratch),
             Walk::Few(few) => few.run(finish, scratch),

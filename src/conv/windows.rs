@@ -34,12 +34,7 @@ impl<'a> Windows<'a> {
         let ([vertical, horizontal], [rows, cols]) = (&plan.filter().axes, plan.results().size);
         let is_one_run = horizontal.dilation == 1 || horizontal.taps == 1;
         let has_numbers = plan.positions() > 0 && plan.depth() > 0;
-        if !has_numbers
-            || !is_one_run
-            || !patches.pixels.is_without_gaps()
-            || reading.requantization.is_some()
-            || cols < LEAST_WIDTH
-        {
+        if !has_numbers || !is_one_run || reading.requantization.is_some() || cols < LEAST_WIDTH {
             return None;
         }
         let reach = |positions: usize, stride: usize, taps: usize, dilation: usize| {
