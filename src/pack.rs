@@ -156,9 +156,11 @@ pub(crate) fn way(src: &Operand, lines: usize) -> usize {
 /// How many lines are packed as short runs.
 pub(crate) const SHORT: usize = runs::Short::LINES;
 
-/// Whether so many bytes of an operand, packed, are too few to be worth the room of long runs.
-pub(crate) fn is_little(src: &Operand, bytes: usize) -> bool {
-    src.order == Order::LineContiguous && bytes <= 32 << 10
+/// Whether so many bytes of an operand, packed, are too few to be worth the room of long runs. More are, where runs need not be
+/// copied: short ones are read where they lie, from an L2 in less time than it takes to copy long ones.
+pub(crate) fn is_little(src: &Operand, reading: &Reading, bytes: usize) -> bool {
+    let most = if reading.requantization.is_none() { 256 << 10 } else { 32 << 10 };
+    src.order == Order::LineContiguous && bytes <= most
 }
 
 /// Depths that are packed at a time: of each line a whole cache line, so that none is fetched twice, however its stride

@@ -2,7 +2,7 @@
 
 use super::runs::{Long, Patch, Short};
 use super::short::copy_short;
-use super::{ALONG_DEPTH, CHUNK, DEPTHS, LINES, SHORT_RUNS, STRETCH, Shuffle};
+use super::{ALONG_DEPTH, CHUNK, DEPTHS, LINES, SHORT, SHORT_RUNS, STRETCH, Shuffle};
 use crate::matrix::{Encoding, Operand};
 use crate::reading::Reading;
 
@@ -29,7 +29,16 @@ pub(crate) fn pack_rhs<const W: usize, const G: usize, const WAY: usize>(
     match WAY {
         ALONG_DEPTH => gather_lines::<W, G>(src, reading, first, panels, sums, shuffle.transpose, shuffle.add_sums),
         SHORT_RUNS => {
-            let patch = &mut Short::new(reading);
+            let whole = whole_panels::<W>(src, reading, first).min(panels.len() / panel_len);
+            let (whole_panels, panels) = panels.split_at_mut(whole * panel_len);
+            let (whole_sums, sums) = sums.split_at_mut(sums.len().min(whole * W));
+            if whole > 0 {
+                read_runs(src, reading, first, whole_panels, whole_sums, &shuffle.interleave, &shuffle.add_sums);
+            }
+            if panels.is_empty() {
+                return;
+            }
+            let (patch, first) = (&mut Short::new(reading), first + whole * W);
             gather_runs::<W, G, _, _>(src, reading, first, patch, panels, sums, shuffle.interleave, shuffle.add_sums)
         }
         _ => {
@@ -134,6 +143,48 @@ fn gather_some<const W: usize, const G: usize>(
     }
 }
 
+/// How many panels from a line on are read where they lie: those whose chunks of lines are all there, and stay as they are.
+fn whole_panels<const W: usize>(src: &Operand, reading: &Reading, first: usize) -> usize {
+    let beyond = W.next_multiple_of(CHUNK) - W;
+    if reading.requantization.is_some() { 0 } else { src.lines.saturating_sub(first + beyond) / W }
+}
+
+/// Packs some panels, of no more than [`SHORT`] lines, from where they lie, contiguous at each depth: with a product of 128 × 128
+/// × 128 it takes 0.45 μs, by a patch 0.8. To interleave 32 lines at once, with vectors of 256 bits, gained nothing.
+#[inline(always)]
+fn read_runs<const W: usize, const G: usize>(
+    src: &Operand,
+    reading: &Reading,
+    first: usize,
+    panels: &mut [[u8; G]],
+    sums: &mut [i32],
+    interleave: &impl Fn([&[u8; CHUNK]; G], u8, &mut [[u8; G]]),
+    add_sums: &impl Fn(&[[u8; G]], Encoding, &mut [i32; W]),
+) {
+    let panel_len = W * src.depth.div_ceil(G);
+    let lines = panels.len() / panel_len * W;
+    // Some more, so that a whole chunk is there from any line on.
+    let len = lines + W.next_multiple_of(CHUNK) - W;
+    let absent = &[reading.absent(); SHORT + CHUNK][..len];
+    for from in (0..src.depth).step_by(DEPTHS) {
+        let until = src.depth.min(from + DEPTHS);
+        // All panels' groups at a depth, so that each run is read once.
+        for depth in (from..until).step_by(G) {
+            let mut rows = [absent; G];
+            for (row, d) in rows.iter_mut().zip(depth..until) {
+                *row = &src.run(d)[first..][..len];
+            }
+            for line in (0..lines).step_by(W) {
+                let group = &mut panels[line / W * panel_len + depth / G * W..][..W];
+                interleave_rows::<W, G>(rows, line, reading.added(), group, interleave);
+            }
+        }
+        for (panel, sums) in panels.chunks_exact(panel_len).zip(sums.as_chunks_mut().0) {
+            add_sums(&panel[from / G * W..until.div_ceil(G) * W], reading.to, sums);
+        }
+    }
+}
+
 /// Packs panels of lines that are contiguous at each depth.
 #[inline(always)]
 #[expect(clippy::too_many_arguments, reason = "two loops, and what they go over")]
@@ -159,16 +210,12 @@ fn gather_runs<const W: usize, const G: usize, const PITCH: usize, const DEPTHS:
             let mut sums = sums.iter_mut();
             for (j, panel) in panels.chunks_exact_mut(panel_len).enumerate() {
                 let groups = &mut panel[from / G * W..][..rows.len() / G * W];
-                for left in (0..W).step_by(CHUNK) {
-                    for (rows, group) in rows.as_chunks().0.iter().zip(groups.as_chunks_mut::<W>().0) {
-                        interleave_chunk(
-                            rows,
-                            j * W + left,
-                            reading.added(),
-                            &mut group[left..W.min(left + CHUNK)],
-                            &interleave,
-                        );
+                for (rows, group) in rows.as_chunks::<G>().0.iter().zip(groups.as_chunks_mut::<W>().0) {
+                    let mut slices: [&[u8]; G] = [&[]; G];
+                    for (slice, row) in slices.iter_mut().zip(rows) {
+                        *slice = row;
                     }
+                    interleave_rows::<W, G>(slices, j * W, reading.added(), group, &interleave);
                 }
                 if let Some(sums) = sums.next() {
                     add_sums(groups, reading.to, sums);
@@ -178,23 +225,31 @@ fn gather_runs<const W: usize, const G: usize, const PITCH: usize, const DEPTHS:
     }
 }
 
-/// Packs up to 16 lines of one group of one panel.
+/// Packs one group of one panel, whose lines are those of the rows from one on.
 #[inline(always)]
-fn interleave_chunk<const G: usize, const PITCH: usize>(
-    rows: &[[u8; PITCH]; G],
+fn interleave_rows<const W: usize, const G: usize>(
+    rows: [&[u8]; G],
     line: usize,
     added: u8,
     to: &mut [[u8; G]],
     interleave: &impl Fn([&[u8; CHUNK]; G], u8, &mut [[u8; G]]),
 ) {
-    let mut depths = [&[0; CHUNK]; G];
-    for (depth, row) in depths.iter_mut().zip(rows) {
-        *depth = row[line..].first_chunk().expect("a whole chunk");
+    let mut lines: [&[u8]; G] = [&[]; G];
+    for (lines, row) in lines.iter_mut().zip(rows) {
+        *lines = &row[line..][..W.next_multiple_of(CHUNK)];
     }
-    if to.len() == CHUNK {
-        return interleave(depths, added, to);
+    for left in (0..W).step_by(CHUNK) {
+        let mut depths = [&[0; CHUNK]; G];
+        for (depth, lines) in depths.iter_mut().zip(lines) {
+            *depth = lines[left..].first_chunk().expect("a whole chunk");
+        }
+        let to = &mut to[left..W.min(left + CHUNK)];
+        if to.len() == CHUNK {
+            interleave(depths, added, to);
+        } else {
+            let mut whole = [[0; G]; CHUNK];
+            interleave(depths, added, &mut whole);
+            to.copy_from_slice(&whole[..to.len()]);
+        }
     }
-    let mut whole = [[0; G]; CHUNK];
-    interleave(depths, added, &mut whole);
-    to.copy_from_slice(&whole[..to.len()]);
 }

@@ -8,7 +8,7 @@ proptest! {
     /// Where a number of a line lies is said by the definition of panels and lines, not by how they are filled.
     #[test]
     fn every_kernel_agrees_on_where_numbers_lie(
-        (lines, depth) in (1usize..70, 1usize..150), part in (0usize..3, 0usize..40), gap in 0usize..9, seed in any::<u64>(),
+        (lines, depth) in (1usize..200, 1usize..150), part in (0usize..3, 0usize..200), gap in 0usize..9, seed in any::<u64>(),
         (is_signed, is_kept, by_line) in any::<(bool, bool, bool)>(),
     ) {
         let from = if is_signed { Encoding::S8 } else { Encoding::U8 };
