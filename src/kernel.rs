@@ -13,6 +13,7 @@ use crate::segment::AddSegmentFn;
 use crate::span::Spans;
 use once_cell::sync::Lazy;
 
+pub(crate) use dequantize::{FloatClamp, FloatColumns, FloatRows};
 pub(crate) use few_lines::{FewLines, Product as FewProduct};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use few_lines::{SLICE, even};
@@ -372,6 +373,7 @@ mod avx512vnni_few;
 mod avxvnni;
 #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
 mod avxvnni_few;
+mod dequantize;
 #[cfg(target_arch = "aarch64")]
 mod dotprod;
 #[cfg(target_arch = "aarch64")]

@@ -9,6 +9,7 @@ use crate::matrix::Output;
 mod activation;
 mod binary;
 mod compensation;
+mod floats;
 mod layer;
 mod logistic;
 mod quantize_down;
@@ -42,6 +43,7 @@ pub use tanh::Tanh;
 pub use values::Values;
 pub use weighted::Weighted;
 
+use floats::Floats;
 use layer::Layer;
 use store::each;
 use tile::Tile;
@@ -52,12 +54,13 @@ pub struct Finish<'a> {
     store: Store<'a>,
     /// The same, if there is a quicker way to it.
     layer: Option<Layer<'a>>,
+    floats: Option<Floats<'a>>,
 }
 
 impl<'a> Finish<'a> {
     /// The stages in order, then the store. What the last stage gives has to be what the store takes.
     pub fn new(stages: &'a [Stage<'a>], store: Store<'a>) -> Self {
-        Self { stages, layer: Layer::new(stages, &store), store }
+        Self { stages, layer: Layer::new(stages, &store), floats: Floats::new(stages, &store), store }
     }
 
     /// Where the sums go, if they are the result.
@@ -71,10 +74,10 @@ impl<'a> Finish<'a> {
     /// How many integers a tile of so many accumulators, in so many rows, may have to be finished in, if nothing is rescaled.
     #[inline]
     pub(crate) fn room(&self, acc: usize, rows: usize) -> usize {
-        match (&self.layer, self.sums()) {
-            (Some(_), _) => rows,
-            (None, Some(_)) => 0,
-            (None, None) => 2 * acc,
+        match (&self.layer, &self.floats, self.sums()) {
+            (Some(_), ..) | (_, Some(_), _) => rows,
+            (.., Some(_)) => 0,
+            _ => 2 * acc,
         }
     }
 
@@ -107,15 +110,20 @@ pub(crate) unsafe fn finish<const W: usize>(
     let rows = region.rows.len();
     let acc = &mut acc.as_chunks_mut::<W>().0[..rows];
     let mut offsets = (0, 0);
-    match (region.rescale, region.uniform(), &finish.layer) {
+    let is_quick = finish.layer.is_some() || finish.floats.is_some();
+    match (region.rescale, region.uniform(), is_quick) {
         (Some(rescale), ..) => rescale.apply(region, acc),
-        // The layer adds them.
-        (None, Some(uniform), Some(_)) => offsets = uniform,
+        // The quicker way adds them.
+        (None, Some(uniform), true) => offsets = uniform,
         _ => add_offsets(region, acc),
     }
     if let Some(layer) = &finish.layer {
         // SAFETY: this function's own promise.
         return unsafe { layer.finish(&finish.store, region, offsets, acc, room, vectors) };
+    }
+    if let Some(floats) = &finish.floats {
+        // SAFETY: this function's own promise.
+        return unsafe { floats.finish(&finish.store, region, offsets, acc, room, vectors) };
     }
     if let ([Stage::QuantizeDown(stage)], Store::U8(out, Cast::Saturating)) = (finish.stages, &finish.store)
         && let Some(of) = stage.uniform()

@@ -3,6 +3,7 @@
 //! A tile is written for its instruction set. A loop that maps elements one by one need not be: the compiler makes vectors
 //! of it, once it knows which.
 
+use super::dequantize::{self, FloatClamp, FloatColumns, FloatRows};
 use super::lookup::{self, LookUpLoop};
 use super::requantize::{self, Columns, Last, Rows, Rule};
 use super::weighted::{self, WeightedLoop};
@@ -93,6 +94,26 @@ impl Vectors {
             #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
             Kind::Avx512 => unsafe { requantize::avx512::requantize(rule, columns, last, rows, to) },
             _ => requantize::requantize(rule, columns, last, rows, to),
+        }
+    }
+
+    /// Scales sums in floats, which is what they become.
+    #[inline(always)]
+    pub(crate) fn dequantize<const W: usize>(
+        self,
+        columns: &FloatColumns<W>,
+        rows: FloatRows<W>,
+        clamp: FloatClamp,
+        to: Block<f32>,
+    ) {
+        match self.0 {
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 => unsafe { dequantize::avx2::rows(columns, rows, clamp, to) },
+            // SAFETY: as above.
+            #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+            Kind::Avx512 => unsafe { dequantize::avx512::rows(columns, rows, clamp, to) },
+            _ => dequantize::rows(columns, rows, clamp, to),
         }
     }
 

@@ -11,6 +11,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use std::ops::Range;
 
+mod floats;
+
 /// Rows and columns of the result; a tile lies somewhere within.
 const ROWS: usize = MAX_ROWS + 5;
 const COLS: usize = MAX_WIDTH + 7;
@@ -477,6 +479,22 @@ fn finished<T: Copy>(
     result
 }
 
+/// What the pipeline starts from at a place of the result, if that lies within the tile.
+fn sum_at(
+    (rows, cols): &(Range<usize>, Range<usize>),
+    (sums, offsets): (&[i32], (i32, i32)),
+    row: usize,
+    col: usize,
+) -> Option<i32> {
+    if !rows.contains(&row) || !cols.contains(&col) {
+        return None;
+    }
+    let (i, j) = (row - rows.start, col - cols.start);
+    let (a, b) = (i128::from(offsets.0), i128::from(offsets.1));
+    let row_sum = i128::from(line_sum(i)) + DEPTH as i128 * a;
+    Some(wrapped(i128::from(sums[i * cols.len() + j]) + b * row_sum + a * i128::from(line_sum(j))))
+}
+
 /// Checks every store of a tile with these sums, somewhere in the result, on every kernel.
 #[expect(clippy::redundant_closure, reason = "a variant's own name is not general enough over lifetimes")]
 fn check(
@@ -491,14 +509,8 @@ fn check(
         let tile =
             (rows.start..rows.end.min(rows.start + kernel.rows), cols.start..cols.end.min(cols.start + kernel.width));
         let want = |row: usize, col: usize| {
-            let is_inside = tile.0.contains(&row) && tile.1.contains(&col);
-            is_inside.then(|| {
-                let (i, j) = (row - tile.0.start, col - tile.1.start);
-                let (a, b) = (i128::from(offsets.0), i128::from(offsets.1));
-                let row_sum = i128::from(line_sum(i)) + DEPTH as i128 * a;
-                let sum = wrapped(i128::from(sums[i * tile.1.len() + j]) + b * row_sum + a * i128::from(line_sum(j)));
-                cases.iter().fold(sum, |x, case| case.of(x, row, col))
-            })
+            let sum = sum_at(&tile, (sums, offsets), row, col);
+            sum.map(|sum| cases.iter().fold(sum, |x, case| case.of(x, row, col)))
         };
         let places: Vec<_> = (0..ROWS * COLS).map(|i| want(i / COLS, i % COLS)).collect();
         macro_rules! check {
@@ -528,6 +540,27 @@ fn check(
         stages.pop();
     }
     Ok(())
+}
+
+#[test]
+fn sums_of_the_greatest_numbers_and_an_offset_wrap_around() {
+    let sums: Vec<i32> = (0..(MAX_ROWS * MAX_WIDTH) as i32)
+        .map(|i| if i % 2 == 0 { i32::MIN + 7 * i } else { i32::MAX - 7 * i })
+        .collect();
+    let all = |value| Parameter { axis: 0, values: vec![value] };
+    let floats = [1.0, -1.0, 0.5, -0.5, 0.49, 3.0].map(f32::to_bits);
+    for after in [-256, -100, -1, 0, 1, 100, 256] {
+        let scaled = [i32::MAX, (1 << 30) + 1].into_iter().flat_map(|multiplier| {
+            [Rounding::Twice, Rounding::TwiceUp, Rounding::Once].into_iter().flat_map(move |rounding| {
+                [0, -1].map(|exponent| Case::Scale(all(multiplier), all(exponent), after, rounding))
+            })
+        });
+        let scaled_f32 =
+            floats.map(|bits| Case::ScaleF32(Parameter { axis: 0, values: vec![f32::from_bits(bits)] }, after));
+        for case in scaled.chain(scaled_f32) {
+            check(&[case], 0..MAX_ROWS, 0..MAX_WIDTH, (&sums, (0, 0))).unwrap();
+        }
+    }
 }
 
 proptest! {

@@ -39,6 +39,21 @@ pub(in crate::kernel) fn requantize<const W: usize>(
             });
             continue;
         }
+        if let Rule::Float = rule
+            && let Some(scales) = Small::of(columns, &last, first)
+        {
+            let offset = _mm256_set1_epi16((last.offset + end.raised()) as i16);
+            each(first, rows, &mut to, |sums, terms| {
+                let words = |row: usize| {
+                    let [x, y] = end.sums(sums[row], terms[row]);
+                    let x = scales[0].round(x);
+                    let y = if both { scales[1].round(y) } else { x };
+                    _mm256_adds_epi16(_mm256_packs_epi32(x, y), offset)
+                };
+                end.bytes(words(0), words(1))
+            });
+            continue;
+        }
         match rule {
             Rule::Twice => {
                 let scales = [Fixed::of(columns, first), Fixed::of(columns, first + LANES)];
@@ -241,6 +256,33 @@ fn float(x: Vector, factor: Vector) -> Vector {
     _mm256_and_si256(saturated, _mm256_castps_si256(is_number))
 }
 
+/// Floats that scale eight columns, so small that neither a product nor its sum with an offset is out of range.
+struct Small(__m256);
+
+impl Small {
+    /// Those of two vectors, if they and the offset suit.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn of(columns: &Columns, last: &Last, first: usize) -> Option<[Self; 2]> {
+        let scale = |first: usize| _mm256_castsi256_ps(words(columns.factor, first));
+        let is_small = |scale: __m256| {
+            let magnitude = _mm256_andnot_ps(_mm256_set1_ps(-0.0), scale);
+            // NaN is not.
+            _mm256_cmp_ps::<_CMP_LE_OQ>(magnitude, _mm256_set1_ps(near::MOST))
+        };
+        let (first, second) = (scale(first), scale(first + LANES));
+        let are_small = _mm256_movemask_ps(_mm256_and_ps(is_small(first), is_small(second)));
+        if near::suits(last) && are_small == 0xff { Some([Self(first), Self(second)]) } else { None }
+    }
+
+    /// As [`float`].
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn round(&self, x: Vector) -> Vector {
+        _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_cvtepi32_ps(x), self.0))
+    }
+}
+
 /// Scales of eight columns in floats; see [`near`].
 struct Near {
     scale: __m256,
@@ -264,7 +306,10 @@ impl Near {
             let is_coarse = _mm256_cmpeq_epi32(fine, all(0));
             let is_small = _mm256_cmpgt_epi32(all(near::LEAST), factor);
             let is_zero = _mm256_cmpeq_epi32(factor, all(0));
-            let is_other = _mm256_andnot_si256(is_zero, _mm256_or_si256(is_coarse, is_small));
+            // The greatest products are halved at least, so that an offset does not make them wrap around.
+            let is_whole = _mm256_cmpeq_epi32(right, all(0));
+            let is_bad = _mm256_or_si256(_mm256_or_si256(is_coarse, is_small), is_whole);
+            let is_other = _mm256_andnot_si256(is_zero, is_bad);
             let power = |greatest| _mm256_castsi256_ps(_mm256_slli_epi32::<23>(_mm256_sub_epi32(all(greatest), right)));
             let kept = _mm256_and_si256(factor, all(near::KEPT));
             let is_nudged = _mm256_castsi256_ps(match rule {

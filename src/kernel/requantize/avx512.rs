@@ -4,7 +4,7 @@
 use super::{Columns, Last, Rows, Rule, Words, near};
 use crate::kernel::vector512::{Vector, plus, resume};
 use crate::matrix::Block;
-use scales::{Fixed, Near, float, greater};
+use scales::{Fixed, Near, Small, float, greater};
 use std::arch::x86_64::*;
 use std::hint::black_box;
 
@@ -74,6 +74,20 @@ fn by_rule<const W: usize, const ROWS: usize, const HAVE_TERMS: bool>(
                 0 => end.bytes(upper, lower),
                 _ => in_doubt::<W, ROWS, HAVE_TERMS>(rule, columns, last, sums, terms),
             }
+        });
+        return;
+    }
+    if let Rule::Float = rule
+        && let Some(scales) = Small::of::<ROWS>(columns, last)
+    {
+        let end = End::of::<ROWS>(columns, last);
+        let offset = _mm512_set1_epi16((last.offset - end.lowered()) as i16);
+        each::<W, ROWS, HAVE_TERMS>(rows, to, |sums, terms| {
+            let words = |pair: usize| {
+                let [x, y] = end.sums::<W, ROWS, HAVE_TERMS>(sums, terms, pair);
+                _mm512_adds_epi16(_mm512_packs_epi32(scales[0].round(x), scales[1].round(y)), offset)
+            };
+            end.bytes(words(0), words(1))
         });
         return;
     }

@@ -6,7 +6,8 @@
 //!
 //! In floats z is off by at most |z| · 5 / 2²⁴: x, the factor (of which 24 bits are kept), their product and the sum are
 //! rounded. So whatever is farther than [`DOUBT`] from a tie is rounded as it should be if |z| < 257; and if it is greater, it
-//! is beyond all bytes, for what [`suits`] are bytes that stand for numbers of at most 256.
+//! is beyond all bytes, for what [`suits`] are bytes that stand for numbers of at most 256. Nor does an offset make it wrap around,
+//! if `right` is not 0.
 
 use super::Last;
 
@@ -25,6 +26,9 @@ pub(super) const KEPT: i32 = !127;
 /// If the last so many bits of a factor are 0, and as many more as numbers are shifted to the right, then too many numbers are
 /// ties.
 pub(super) const COARSE: i32 = 21;
+
+/// The most that a scale of [`super::Rule::Float`] may be, so that the sum of a product and an offset is in range.
+pub(super) const MOST: f32 = 0.5;
 
 /// Whether the numbers that become bytes other than the least and the greatest are small enough.
 #[inline(always)]

@@ -108,6 +108,34 @@ pub(super) fn float(x: Vector, factor: Vector) -> Vector {
     _mm512_maskz_mov_epi32(is_number, saturated)
 }
 
+/// Floats that scale a vector's columns, so small that neither a product nor its sum with an offset is out of range.
+pub(super) struct Small(__m512);
+
+impl Small {
+    /// Those of both vectors, if they and the offset suit.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+    pub(super) fn of<const ROWS: usize>(columns: &Columns, last: &Last) -> Option<[Self; 2]> {
+        let scale = |half| _mm512_castsi512_ps(of_columns::<ROWS>(columns.factor, half));
+        let greatest = greater(scale(0), scale(1));
+        // NaN is not.
+        let are_small = _mm512_cmp_ps_mask::<_CMP_LE_OQ>(greatest, _mm512_set1_ps(near::MOST));
+        let is_number = _mm512_cmp_ps_mask::<_CMP_ORD_Q>(scale(0), scale(1));
+        if near::suits(last) && are_small & is_number == u16::MAX {
+            Some([Self(scale(0)), Self(scale(1))])
+        } else {
+            None
+        }
+    }
+
+    /// As [`float`].
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+    pub(super) fn round(&self, x: Vector) -> Vector {
+        _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_cvtepi32_ps(x), self.0))
+    }
+}
+
 /// Scales of a vector's columns in floats; see [`near`].
 pub(super) struct Near {
     scale: __m512,
@@ -130,6 +158,8 @@ impl Near {
             let bits = _mm512_sllv_epi32(one, _mm512_add_epi32(right, _mm512_set1_epi32(near::COARSE)));
             let has_none = _mm512_testn_epi32_mask(factor, _mm512_sub_epi32(bits, one));
             let suits = !has_none & _mm512_cmpge_epi32_mask(factor, _mm512_set1_epi32(near::LEAST));
+            // The greatest products are halved at least, so that an offset does not make them wrap around.
+            let suits = suits & _mm512_test_epi32_mask(right, right);
             let is_other = !suits & _mm512_test_epi32_mask(factor, factor);
             let power = |greatest| _mm512_slli_epi32::<23>(_mm512_sub_epi32(_mm512_set1_epi32(greatest), right));
             let kept = _mm512_and_si512(factor, _mm512_set1_epi32(near::KEPT));
