@@ -22,21 +22,10 @@ pub(in crate::kernel) fn requantize<const W: usize>(
         let near = if let Rule::Float = rule { None } else { Near::of(rule, columns, &last, first) };
         let end = End::of(columns, last, first, both);
         if let Some(scales) = near {
-            let offset = _mm256_set1_epi16((last.offset + end.raised()) as i16);
-            each(first, rows, &mut to, |sums, terms| {
-                let words = |row: usize| {
-                    let [x, y] = end.sums(sums[row], terms[row]);
-                    let (x, lost_of_x) = scales[0].round(x);
-                    let (y, lost_of_y) = if both { scales[1].round(y) } else { (x, lost_of_x) };
-                    (_mm256_adds_epi16(_mm256_packs_epi32(x, y), offset), _mm256_max_ps(lost_of_x, lost_of_y))
-                };
-                let ((upper, lost_above), (lower, lost_below)) = (words(0), words(1));
-                let sure = _mm256_set1_ps(near::SURE);
-                match _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_GT_OQ>(_mm256_max_ps(lost_above, lost_below), sure)) {
-                    0 => end.bytes(upper, lower),
-                    _ => in_doubt(rule, columns, &end, first, sums, terms),
-                }
-            });
+            match near::has_signs(rule, &last) {
+                true => nearly::<W, true>(rule, columns, &last, rows, &mut to, &scales, &end),
+                false => nearly::<W, false>(rule, columns, &last, rows, &mut to, &scales, &end),
+            }
             continue;
         }
         if let Rule::Float = rule
@@ -73,6 +62,36 @@ pub(in crate::kernel) fn requantize<const W: usize>(
             }
         }
     }
+}
+
+/// In floats; what is in doubt goes the exact way.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn nearly<const W: usize, const HAVE_SIGNS: bool>(
+    rule: Rule,
+    columns: &Columns,
+    last: &Last,
+    rows: Rows<W>,
+    to: &mut Block<u8>,
+    scales: &[Near; 2],
+    end: &End,
+) {
+    let (first, both) = (end.first, end.both);
+    let offset = _mm256_set1_epi16((last.offset + end.raised()) as i16);
+    each(first, rows, to, |sums, terms| {
+        let words = |row: usize| {
+            let [x, y] = end.sums(sums[row], terms[row]);
+            let (x, lost_of_x) = scales[0].round::<HAVE_SIGNS>(x);
+            let (y, lost_of_y) = if both { scales[1].round::<HAVE_SIGNS>(y) } else { (x, lost_of_x) };
+            (_mm256_adds_epi16(_mm256_packs_epi32(x, y), offset), _mm256_max_ps(lost_of_x, lost_of_y))
+        };
+        let ((upper, lost_above), (lower, lost_below)) = (words(0), words(1));
+        let sure = _mm256_set1_ps(near::SURE);
+        match _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_GT_OQ>(_mm256_max_ps(lost_above, lost_below), sure)) {
+            0 => end.bytes(upper, lower),
+            _ => in_doubt(rule, columns, end, first, sums, terms),
+        }
+    });
 }
 
 /// The bytes of two rows of which a number was too close to a tie.
@@ -287,8 +306,6 @@ impl Small {
 struct Near {
     scale: __m256,
     nudge: __m256,
-    /// Sign bits, if nudges have the sign of products.
-    signs: __m256,
 }
 
 impl Near {
@@ -316,11 +333,9 @@ impl Near {
                 Rule::Once => all(0),
                 _ => _mm256_cmpgt_epi32(right, all(0)),
             });
-            let signs = if matches!(rule, Rule::Twice) { i32::MIN } else { 0 };
             let near = Self {
                 scale: _mm256_mul_ps(_mm256_cvtepi32_ps(kept), power(96)),
                 nudge: _mm256_and_ps(is_nudged, power(126)),
-                signs: _mm256_castsi256_ps(all(signs)),
             };
             (is_other, near)
         };
@@ -329,12 +344,15 @@ impl Near {
         if is_other == 0 { Some([first, second]) } else { None }
     }
 
-    /// Rounded, and the magnitude of what rounding took off.
+    /// Rounded, and the magnitude of what rounding took off. Nudges have the sign of products, or none.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn round(&self, x: Vector) -> (Vector, __m256) {
+    fn round<const HAVE_SIGNS: bool>(&self, x: Vector) -> (Vector, __m256) {
         let x = _mm256_cvtepi32_ps(x);
-        let nudge = _mm256_xor_ps(self.nudge, _mm256_and_ps(x, self.signs));
+        let nudge = match HAVE_SIGNS {
+            true => _mm256_xor_ps(self.nudge, _mm256_and_ps(x, _mm256_set1_ps(-0.0))),
+            false => self.nudge,
+        };
         let z = _mm256_add_ps(_mm256_mul_ps(x, self.scale), nudge);
         let rounded = _mm256_cvtps_epi32(z);
         let lost = _mm256_sub_ps(z, _mm256_cvtepi32_ps(rounded));

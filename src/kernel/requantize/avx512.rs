@@ -60,22 +60,10 @@ fn by_rule<const W: usize, const ROWS: usize, const HAVE_TERMS: bool>(
     if !matches!(rule, Rule::Float)
         && let Some(scales) = Near::of::<ROWS>(rule, columns, last)
     {
-        let end = End::of::<ROWS>(columns, last);
-        let offset = _mm512_set1_epi16((last.offset - end.lowered()) as i16);
-        each::<W, ROWS, HAVE_TERMS>(rows, to, |sums, terms| {
-            let words = |pair: usize| {
-                let [x, y] = end.sums::<W, ROWS, HAVE_TERMS>(sums, terms, pair);
-                let ((x, lost_of_x), (y, lost_of_y)) = (scales[0].round(x), scales[1].round(y));
-                (_mm512_adds_epi16(_mm512_packs_epi32(x, y), offset), greater(lost_of_x, lost_of_y))
-            };
-            let ((upper, lost_above), (lower, lost_below)) = (words(0), words(1));
-            let sure = _mm512_set1_ps(near::SURE);
-            match _mm512_cmp_ps_mask::<_CMP_GT_OQ>(greater(lost_above, lost_below), sure) {
-                0 => end.bytes(upper, lower),
-                _ => in_doubt::<W, ROWS, HAVE_TERMS>(rule, columns, last, sums, terms),
-            }
-        });
-        return;
+        return match near::has_signs(rule, last) {
+            true => nearly::<W, ROWS, HAVE_TERMS, true>(rule, columns, last, rows, to, &scales),
+            false => nearly::<W, ROWS, HAVE_TERMS, false>(rule, columns, last, rows, to, &scales),
+        };
     }
     if let Rule::Float = rule
         && let Some(scales) = Small::of::<ROWS>(columns, last)
@@ -113,6 +101,34 @@ fn by_rule<const W: usize, const ROWS: usize, const HAVE_TERMS: bool>(
             });
         }
     }
+}
+
+/// In floats; what is in doubt goes the exact way.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+fn nearly<const W: usize, const ROWS: usize, const HAVE_TERMS: bool, const HAVE_SIGNS: bool>(
+    rule: Rule,
+    columns: &Columns,
+    last: &Last,
+    rows: &Rows<W>,
+    to: &Block<u8>,
+    scales: &[Near; 2],
+) {
+    let end = End::of::<ROWS>(columns, last);
+    let offset = _mm512_set1_epi16((last.offset - end.lowered()) as i16);
+    each::<W, ROWS, HAVE_TERMS>(rows, to, |sums, terms| {
+        let words = |pair: usize| {
+            let [x, y] = end.sums::<W, ROWS, HAVE_TERMS>(sums, terms, pair);
+            let ((x, lost_of_x), (y, lost_of_y)) = (scales[0].round::<HAVE_SIGNS>(x), scales[1].round::<HAVE_SIGNS>(y));
+            (_mm512_adds_epi16(_mm512_packs_epi32(x, y), offset), greater(lost_of_x, lost_of_y))
+        };
+        let ((upper, lost_above), (lower, lost_below)) = (words(0), words(1));
+        let sure = _mm512_set1_ps(near::SURE);
+        match _mm512_cmp_ps_mask::<_CMP_GT_OQ>(greater(lost_above, lost_below), sure) {
+            0 => end.bytes(upper, lower),
+            _ => in_doubt::<W, ROWS, HAVE_TERMS>(rule, columns, last, sums, terms),
+        }
+    });
 }
 
 /// The bytes of rows of which a number was too close to a tie.

@@ -9,7 +9,7 @@
 //! is beyond all bytes, for what [`suits`] are bytes that stand for numbers of at most 256. Nor does an offset make it wrap around,
 //! if `right` is not 0.
 
-use super::Last;
+use super::{Last, Rule};
 
 /// How close to a tie a number has to lie to be in doubt.
 const DOUBT: f32 = 3.0 / 32768.0;
@@ -30,6 +30,13 @@ pub(super) const COARSE: i32 = 21;
 /// The most that a scale of [`super::Rule::Float`] may be, so that the sum of a product and an offset is in range.
 pub(super) const MOST: f32 = 0.5;
 
+/// Whether the nudge's sign matters. It does not if negative numbers become the least byte, as they do where a layer ends with a
+/// ReLU: neither nudge makes them positive.
+#[inline(always)]
+pub(super) fn has_signs(rule: Rule, last: &Last) -> bool {
+    matches!(rule, Rule::Twice) && last.least < last.offset
+}
+
 /// Whether the numbers that become bytes other than the least and the greatest are small enough.
 #[inline(always)]
 pub(super) fn suits(last: &Last) -> bool {
@@ -40,7 +47,6 @@ pub(super) fn suits(last: &Last) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::requantize::Rule;
     use crate::output::Rounding;
     use proptest::prelude::*;
 
@@ -86,6 +92,15 @@ mod tests {
         #[test]
         fn what_is_not_in_doubt_is_exact(x: i32, bits in 0u32..32, factor in LEAST..=i32::MAX, right in 0u32..32) {
             agree(x >> bits, factor, right);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_nudge_makes_a_negative_number_positive(x in i32::MIN..0, factor in LEAST..=i32::MAX, right in 0u32..32) {
+            for is_fused in [false, true] {
+                prop_assert!(near(Rule::TwiceUp, x, factor, right, is_fused).is_none_or(|number| number <= 0));
+            }
         }
     }
 

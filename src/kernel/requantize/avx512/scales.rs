@@ -140,8 +140,6 @@ impl Small {
 pub(super) struct Near {
     scale: __m512,
     nudge: Vector,
-    /// Sign bits, if nudges have the sign of products.
-    signs: Vector,
 }
 
 impl Near {
@@ -165,21 +163,25 @@ impl Near {
             let kept = _mm512_and_si512(factor, _mm512_set1_epi32(near::KEPT));
             let scale = _mm512_mul_ps(_mm512_cvtepi32_ps(kept), _mm512_castsi512_ps(power(96)));
             let is_nudged = if matches!(rule, Rule::Once) { 0 } else { _mm512_test_epi32_mask(right, right) };
-            let signs = if matches!(rule, Rule::Twice) { i32::MIN } else { 0 };
             let nudge = _mm512_maskz_mov_epi32(is_nudged, power(126));
-            (is_other, Self { scale, nudge, signs: _mm512_set1_epi32(signs) })
+            (is_other, Self { scale, nudge })
         };
         let [(first_is_other, first), (second_is_other, second)] = [scale(0), scale(1)];
         if first_is_other | second_is_other == 0 { Some([first, second]) } else { None }
     }
 
-    /// Rounded, and what rounding took off.
+    /// Rounded, and what rounding took off. Nudges have the sign of products, or none.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-    pub(super) fn round(&self, x: Vector) -> (Vector, __m512) {
+    pub(super) fn round<const HAVE_SIGNS: bool>(&self, x: Vector) -> (Vector, __m512) {
         let x = _mm512_cvtepi32_ps(x);
-        // XORed with the sign.
-        let nudge = _mm512_ternarylogic_epi32::<0x78>(self.nudge, _mm512_castps_si512(x), self.signs);
+        let nudge = if HAVE_SIGNS {
+            // XORed with the sign.
+            let signs = _mm512_set1_epi32(i32::MIN);
+            _mm512_ternarylogic_epi32::<0x78>(self.nudge, _mm512_castps_si512(x), signs)
+        } else {
+            self.nudge
+        };
         let z = _mm512_fmadd_ps(x, self.scale, _mm512_castsi512_ps(nudge));
         (_mm512_cvtps_epi32(z), _mm512_reduce_ps::<0>(z))
     }
