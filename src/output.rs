@@ -75,7 +75,8 @@ impl<'a> Finish<'a> {
     #[inline]
     pub(crate) fn room(&self, acc: usize, rows: usize) -> usize {
         match (&self.layer, &self.floats, self.sums()) {
-            (Some(_), ..) | (_, Some(_), _) => rows,
+            (Some(_), ..) => rows,
+            (_, Some(_), _) => Floats::room(&self.store, acc, rows),
             (.., Some(_)) => 0,
             _ => 2 * acc,
         }

@@ -6,6 +6,7 @@
 
 use super::{Region, Stage, Store, Values};
 use crate::kernel::{FloatClamp, FloatColumns, FloatRows, Vectors};
+use crate::matrix::Output;
 
 /// DEQUANTIZE, then MULTIPLY_F32, BIAS_F32 and CLAMP_F32, each of which may be missing.
 pub(super) struct Floats<'a> {
@@ -21,7 +22,10 @@ pub(super) struct Floats<'a> {
 impl<'a> Floats<'a> {
     /// None if the pipeline is another one.
     pub(super) fn new(stages: &[Stage<'a>], store: &Store) -> Option<Self> {
-        let (Store::F32(_), [Stage::Dequantize(scale), stages @ ..]) = (store, stages) else { return None };
+        let (Store::F32(_) | Store::Bf16(_) | Store::F16(_), [Stage::Dequantize(scale), stages @ ..]) = (store, stages)
+        else {
+            return None;
+        };
         let (scale, factors, stages) = match (*scale, stages) {
             (Values::PerRow(_), [Stage::MultiplyF32(_), ..]) => return None,
             (Values::PerRow(factors), _) => (Values::Uniform(1.0), Some(factors), stages),
@@ -41,7 +45,14 @@ impl<'a> Floats<'a> {
         Some(Self { scale, factors, bias, clamp })
     }
 
-    /// Finishes a tile of accumulators, to which uniform offsets are still to be added. What they add to rows is computed in `room`.
+    /// How many integers a tile of so many accumulators, in so many rows, may have to be finished in.
+    #[inline(always)]
+    pub(super) fn room(store: &Store, acc: usize, rows: usize) -> usize {
+        rows + if matches!(store, Store::F32(_)) { 0 } else { acc }
+    }
+
+    /// Finishes a tile of accumulators, to which uniform offsets are still to be added. In `room` what they add to rows is
+    /// computed, and floats that become narrower.
     ///
     /// # Safety
     /// Nobody else uses this part of the result.
@@ -55,8 +66,7 @@ impl<'a> Floats<'a> {
         room: &mut [i32],
         vectors: Vectors,
     ) {
-        let Store::F32(out) = store else { unreachable!("floats are stored as such") };
-        let terms = &mut room[..acc.len()];
+        let (terms, room) = room.split_at_mut(acc.len());
         region.fill_terms(0, offsets, terms);
         let columns = FloatColumns {
             added: region.of_cols(offsets),
@@ -64,9 +74,20 @@ impl<'a> Floats<'a> {
             biases: self.bias.of_columns(region),
         };
         let factors = self.factors.map_or(&[][..], |factors| &factors[region.rows.clone()]);
+        let rows = FloatRows { sums: acc, terms, factors };
+        if let Store::F32(out) = store {
+            // SAFETY: this function's own promise.
+            let to = unsafe { out.block(region.rows.clone(), region.cols.clone()) };
+            return vectors.dequantize(&columns, rows, self.clamp, to);
+        }
+        let room = &mut room.as_chunks_mut::<W>().0[..acc.len()];
+        // SAFETY: the floats lie where integers of the same size do, which nobody uses in the meantime.
+        unsafe {
+            let floats = Output::from_raw(room.as_mut_ptr().cast(), (acc.len(), W), W).expect("it is a slice");
+            vectors.dequantize(&columns, rows, self.clamp, floats.block(0..acc.len(), 0..W));
+        }
         // SAFETY: this function's own promise.
-        let to = unsafe { out.block(region.rows.clone(), region.cols.clone()) };
-        vectors.dequantize(&columns, FloatRows { sums: acc, terms, factors }, self.clamp, to);
+        unsafe { store.write(region, room) }
     }
 }
 

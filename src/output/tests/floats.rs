@@ -40,16 +40,20 @@ proptest! {
                 first_row..first_row + rows.min(kernel.rows),
                 first_col..first_col + cols.min(kernel.width),
             );
+            let want = |canary: f32| {
+                let at = |i| sum_at(&tile, (&sums, offsets), i / COLS, i % COLS).map(|sum| of(sum, i / COLS, i % COLS));
+                (0..ROWS * COLS).map(move |i| at(i).unwrap_or(canary)).collect::<Vec<_>>()
+            };
+            let same = |got: f32, want: f32| got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan();
             let got = finished(kernel, &stages, tile.clone(), (&sums, offsets), 77f32, |out| Store::F32(out));
-            for (i, got) in got.into_iter().enumerate() {
-                let (row, col) = (i / COLS, i % COLS);
-                let want = match sum_at(&tile, (&sums, offsets), row, col) {
-                    Some(sum) => of(sum, row, col),
-                    None => 77.0,
-                };
-                let same = got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan();
-                prop_assert!(same, "{}: row {row}, column {col}: got {got}, want {want}", kernel.name);
-            }
+            let wrong = got.iter().zip(want(77.0)).position(|(got, want)| !same(*got, want));
+            prop_assert!(wrong.is_none(), "{}, f32: place {wrong:?}", kernel.name);
+            let got = finished(kernel, &stages, tile.clone(), (&sums, offsets), to_bf16(77.0), |out| Store::Bf16(out));
+            let wrong = got.iter().zip(want(77.0)).position(|(got, want)| *got != to_bf16(want));
+            prop_assert!(wrong.is_none(), "{}, bf16: place {wrong:?}", kernel.name);
+            let got = finished(kernel, &stages, tile.clone(), (&sums, offsets), to_f16(77.0), |out| Store::F16(out));
+            let wrong = got.iter().zip(want(77.0)).position(|(got, want)| *got != to_f16(want));
+            prop_assert!(wrong.is_none(), "{}, f16: place {wrong:?}", kernel.name);
         }
     }
 }
