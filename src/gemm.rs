@@ -14,8 +14,8 @@ use crate::source::Factor;
 /// a thread that sleeps takes some 20 us to come, one that lingers none.
 const WORTH_WAKING: f64 = 4e6;
 const WORTH_SHARING: f64 = 4e5;
-/// And for each number of a tile, for the fastest kernels have the largest ones.
-const WORTH_SHARING_TILES: f64 = 1e3;
+/// And so many more for each accumulator of a tile: the fastest kernels have the most.
+const WORTH_SHARING_PER_ACCUMULATOR: f64 = 1e3;
 
 /// Beside so few lines not even a small operand is worth packing (counted with AVX2).
 const VERY_FEW: usize = 4;
@@ -46,7 +46,7 @@ pub(crate) fn gemm_in(
     let fits = if rhs.is_part() { rhs.first() + shape.cols <= cols } else { shape.cols == cols };
     assert!(shape.rows == rows && fits, "the result has another shape");
     let macs = shape.macs();
-    let worth_sharing = WORTH_SHARING + WORTH_SHARING_TILES * context.kernel.tile_len() as f64;
+    let worth_sharing = WORTH_SHARING + WORTH_SHARING_PER_ACCUMULATOR * context.kernel.tile_len() as f64;
     let is_shared = macs >= WORTH_WAKING || macs >= worth_sharing && context.threads.are_worth_it();
     let threads = if is_shared { context.threads() } else { 1 };
     with_walk(context, lhs, rhs, shape, threads, |walk| walk.run(context, finish, workspace))

@@ -53,14 +53,21 @@ pub struct Finish<'a> {
     stages: &'a [Stage<'a>],
     store: Store<'a>,
     /// The same, if there is a quicker way to it.
-    layer: Option<Layer<'a>>,
-    floats: Option<Floats<'a>>,
+    quick: Option<Quick<'a>>,
+}
+
+/// The ways in one go, which add uniform offsets, too.
+enum Quick<'a> {
+    Layer(Layer<'a>),
+    Floats(Floats<'a>),
 }
 
 impl<'a> Finish<'a> {
     /// The stages in order, then the store. What the last stage gives has to be what the store takes.
     pub fn new(stages: &'a [Stage<'a>], store: Store<'a>) -> Self {
-        Self { stages, layer: Layer::new(stages, &store), floats: Floats::new(stages, &store), store }
+        let layer = Layer::new(stages, &store).map(Quick::Layer);
+        let quick = layer.or_else(|| Floats::new(stages, &store).map(Quick::Floats));
+        Self { stages, store, quick }
     }
 
     /// Where the sums go, if they are the result.
@@ -74,11 +81,11 @@ impl<'a> Finish<'a> {
     /// How many integers a tile of so many accumulators, in so many rows, may have to be finished in, if nothing is rescaled.
     #[inline]
     pub(crate) fn room(&self, acc: usize, rows: usize) -> usize {
-        match (&self.layer, &self.floats, self.sums()) {
-            (Some(_), ..) => rows,
-            (_, Some(_), _) => Floats::room(&self.store, acc, rows),
-            (.., Some(_)) => 0,
-            _ => 2 * acc,
+        match (&self.quick, self.sums()) {
+            (Some(Quick::Layer(_)), _) => rows,
+            (Some(Quick::Floats(_)), _) => Floats::room(&self.store, acc, rows),
+            (None, Some(_)) => 0,
+            (None, None) => 2 * acc,
         }
     }
 
@@ -111,20 +118,22 @@ pub(crate) unsafe fn finish<const W: usize>(
     let rows = region.rows.len();
     let acc = &mut acc.as_chunks_mut::<W>().0[..rows];
     let mut offsets = (0, 0);
-    let is_quick = finish.layer.is_some() || finish.floats.is_some();
-    match (region.rescale, region.uniform(), is_quick) {
+    match (region.rescale, region.uniform(), &finish.quick) {
         (Some(rescale), ..) => rescale.apply(region, acc),
         // The quicker way adds them.
-        (None, Some(uniform), true) => offsets = uniform,
+        (None, Some(uniform), Some(_)) => offsets = uniform,
         _ => add_offsets(region, acc),
     }
-    if let Some(layer) = &finish.layer {
-        // SAFETY: this function's own promise.
-        return unsafe { layer.finish(&finish.store, region, offsets, acc, room, vectors) };
-    }
-    if let Some(floats) = &finish.floats {
-        // SAFETY: this function's own promise.
-        return unsafe { floats.finish(&finish.store, region, offsets, acc, room, vectors) };
+    match &finish.quick {
+        Some(Quick::Layer(layer)) => {
+            // SAFETY: this function's own promise.
+            return unsafe { layer.finish(&finish.store, region, offsets, acc, room, vectors) };
+        }
+        Some(Quick::Floats(floats)) => {
+            // SAFETY: as above.
+            return unsafe { floats.finish(&finish.store, region, offsets, acc, room, vectors) };
+        }
+        None => {}
     }
     if let ([Stage::QuantizeDown(stage)], Store::U8(out, Cast::Saturating)) = (finish.stages, &finish.store)
         && let Some(of) = stage.uniform()

@@ -39,25 +39,25 @@ pub(super) fn rows<const W: usize>(columns: &FloatColumns<W>, rows: FloatRows<W>
     }
 }
 
-/// The same, a row at a time.
+/// The same, a vector at a time, of panels of one or two vectors.
 #[cfg(target_arch = "x86_64")]
 macro_rules! rows_of_vectors {
-    ($name:ident, features: $features:literal, lanes: $lanes:literal, ints: $Ints:ty, floats: $Floats:ty,
+    (features: $features:literal, lanes: $lanes:literal, ints: $Ints:ty, floats: $Floats:ty,
      $load:ident, $all_ints:ident, $add_ints:ident, $to_floats:ident, $load_floats:ident, $all:ident, $mul:ident, $add:ident,
      $max:ident, $min:ident, $store:ident) => {
         #[target_feature(enable = $features)]
-        pub(in crate::kernel) fn $name<const W: usize>(
+        pub(in crate::kernel) fn rows<const W: usize>(
             columns: &FloatColumns<W>,
             rows: FloatRows<W>,
             clamp: FloatClamp,
             to: Block<f32>,
         ) {
-            match (W / $lanes, rows.factors.is_empty()) {
-                _ if !W.is_multiple_of($lanes) => super::rows(columns, rows, clamp, to),
-                (1, true) => of_width::<W, 1, false>(columns, rows, clamp, to),
-                (1, false) => of_width::<W, 1, true>(columns, rows, clamp, to),
-                (2, true) => of_width::<W, 2, false>(columns, rows, clamp, to),
-                (2, false) => of_width::<W, 2, true>(columns, rows, clamp, to),
+            const TWO: usize = 2 * $lanes;
+            match (W, rows.factors.is_empty()) {
+                ($lanes, true) => of_width::<W, 1, false>(columns, rows, clamp, to),
+                ($lanes, false) => of_width::<W, 1, true>(columns, rows, clamp, to),
+                (TWO, true) => of_width::<W, 2, false>(columns, rows, clamp, to),
+                (TWO, false) => of_width::<W, 2, true>(columns, rows, clamp, to),
                 _ => super::rows(columns, rows, clamp, to),
             }
         }
@@ -112,7 +112,7 @@ pub(super) mod avx2 {
     use std::arch::x86_64::*;
 
     rows_of_vectors! {
-        rows, features: "avx2", lanes: 8, ints: __m256i, floats: __m256,
+        features: "avx2", lanes: 8, ints: __m256i, floats: __m256,
         _mm256_loadu_si256, _mm256_set1_epi32, _mm256_add_epi32, _mm256_cvtepi32_ps, _mm256_loadu_ps, _mm256_set1_ps,
         _mm256_mul_ps, _mm256_add_ps, _mm256_max_ps, _mm256_min_ps, _mm256_storeu_ps
     }
@@ -133,7 +133,7 @@ pub(super) mod avx512 {
     use std::arch::x86_64::*;
 
     rows_of_vectors! {
-        rows, features: "avx512f,avx512bw,avx512dq,avx512vl", lanes: 16, ints: __m512i, floats: __m512,
+        features: "avx512f,avx512bw,avx512dq,avx512vl", lanes: 16, ints: __m512i, floats: __m512,
         _mm512_loadu_si512, _mm512_set1_epi32, _mm512_add_epi32, _mm512_cvtepi32_ps, _mm512_loadu_ps, _mm512_set1_ps,
         _mm512_mul_ps, _mm512_add_ps, _mm512_max_ps, _mm512_min_ps, _mm512_storeu_ps
     }

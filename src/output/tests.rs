@@ -13,6 +13,8 @@ use std::ops::Range;
 
 mod floats;
 
+use floats::{FloatCase, float_case};
+
 /// Rows and columns of the result; a tile lies somewhere within.
 const ROWS: usize = MAX_ROWS + 5;
 const COLS: usize = MAX_WIDTH + 7;
@@ -55,17 +57,6 @@ enum Case {
     Weighted(Tensor, f32, f32, Parameter<i32>),
     /// A stretch of floats: what leads there, stages on them, and what leads back, the zero point perhaps first.
     Floats(Parameter<f32>, Vec<FloatCase>, Parameter<f32>, i32, bool),
-}
-
-#[derive(Clone, Debug)]
-enum FloatCase {
-    Bias(Parameter<f32>),
-    Clamp(f32, f32),
-    Residual(Tensor, i32, f32),
-    Multiply(Parameter<f32>),
-    Activation(Activation),
-    /// With the steps in which the tensor is read.
-    Binary(Tensor, (usize, usize), i32, f32, Operation),
 }
 
 /// A residual of the result's shape.
@@ -151,36 +142,6 @@ fn nearest_even(x: impl Into<f64>) -> i32 {
     (floor + f64::from(u8::from(is_up))).clamp(i32::MIN.into(), i32::MAX.into()) as i32
 }
 
-/// What an activation is of a single number: on every kernel the same.
-fn defined(activation: Activation, x: f32) -> f32 {
-    let wide = f64::from;
-    match activation {
-        Activation::Relu { alpha } if x < 0.0 => {
-            if alpha == 0.0 {
-                0.0
-            } else {
-                alpha * x
-            }
-        }
-        Activation::Relu { .. } => x,
-        Activation::Tanh => real::tanh(wide(x)) as f32,
-        Activation::Logistic => real::logistic(wide(x)) as f32,
-        Activation::GeluErf => real::gelu_erf(wide(x)) as f32,
-        Activation::GeluTanh => real::gelu_tanh(wide(x)) as f32,
-        Activation::Swish { alpha } => real::swish(wide(x), wide(alpha)) as f32,
-        Activation::HardSwish { alpha, beta } => real::hard_swish(wide(x), wide(alpha), wide(beta)) as f32,
-        Activation::HardSigmoid { alpha, beta } => real::hard_sigmoid(wide(x), wide(alpha), wide(beta)) as f32,
-        Activation::Elu { alpha } => real::elu(wide(x), wide(alpha)) as f32,
-        Activation::Exp => real::exp(wide(x)) as f32,
-        Activation::Mish => real::mish(wide(x)) as f32,
-        Activation::Linear { alpha, beta } => (wide(alpha) * wide(x) + wide(beta)) as f32,
-        Activation::Clip { most, .. } if x > most => most,
-        Activation::Clip { least, most } if x < least => least.min(most),
-        Activation::Clip { least, most } if least > most && !x.is_nan() => most,
-        Activation::Clip { .. } => x,
-    }
-}
-
 impl Case {
     /// The definition of the stage.
     fn of(&self, x: i32, row: usize, col: usize) -> i32 {
@@ -221,29 +182,7 @@ impl Case {
             Case::Floats(scale, stages, back, zero_point, is_zero_first) => {
                 let mut y = x as f32 * scale.at(row, col);
                 for stage in stages {
-                    y = match stage {
-                        FloatCase::Bias(bias) => y + bias.at(row, col),
-                        FloatCase::Clamp(min, max) if y > *max || min > max && !y.is_nan() => *max,
-                        FloatCase::Clamp(min, _) if y < *min => *min,
-                        FloatCase::Clamp(..) => y,
-                        FloatCase::Residual(tensor, zero_point, scale) => {
-                            y + tensor.float_of(tensor.at(row, col), *zero_point) * scale
-                        }
-                        FloatCase::Multiply(scale) => y * scale.at(row, col),
-                        FloatCase::Activation(activation) => defined(*activation, y),
-                        FloatCase::Binary(tensor, steps, zero_point, scale, operation) => {
-                            let other = tensor.float_of(tensor.spread_at(*steps, row, col), *zero_point) * scale;
-                            match operation {
-                                Operation::Add => y + other,
-                                Operation::Subtract => y - other,
-                                Operation::Multiply => y * other,
-                                Operation::Divide => y / other,
-                                Operation::Min if other < y => other,
-                                Operation::Max if other > y => other,
-                                Operation::Min | Operation::Max => y,
-                            }
-                        }
-                    };
+                    y = stage.of(y, row, col);
                 }
                 if *is_zero_first {
                     return nearest_even(y * back.at(row, col) + *zero_point as f32);
@@ -285,18 +224,7 @@ impl Case {
             }
             &Case::Floats(ref scale, ref cases, ref back, zero_point, is_zero_first) => {
                 stages.push(Stage::Dequantize(scale.values()));
-                stages.extend(cases.iter().map(|case| match case {
-                    FloatCase::Bias(bias) => Stage::BiasF32(bias.values()),
-                    &FloatCase::Clamp(min, max) => Stage::ClampF32 { min, max },
-                    &FloatCase::Residual(ref tensor, zero_point, scale) => {
-                        Stage::ResidualF32 { residual: tensor.residual(), zero_point, scale }
-                    }
-                    FloatCase::Multiply(scale) => Stage::MultiplyF32(scale.values()),
-                    &FloatCase::Activation(activation) => Stage::ActivationF32(activation),
-                    &FloatCase::Binary(ref tensor, steps, zero_point, scale, operation) => {
-                        Stage::BinaryF32(Binary { tensor: tensor.spread(steps), zero_point, scale, operation })
-                    }
-                }));
+                stages.extend(cases.iter().map(FloatCase::stage));
                 let scale = back.values();
                 match is_zero_first {
                     true => Stage::QuantizeZeroFirst { scale, zero_point },
@@ -343,45 +271,6 @@ fn multiplier() -> impl Strategy<Value = i32> {
 
 fn scale() -> impl Strategy<Value = f32> {
     prop_oneof![3 => 0f32..0.01, 1 => Just(0.5f32), 1 => Just(0.125f32), 1 => -1e9f32..1e9]
-}
-
-fn float_case() -> impl Strategy<Value = FloatCase> {
-    use Element::*;
-    const ALL: &[Element] = &[U8, I8, I16, I32, F32, Bf16, F16];
-    let operations = {
-        use Operation::*;
-        proptest::sample::select(&[Add, Subtract, Multiply, Divide, Min, Max][..])
-    };
-    let steps = proptest::sample::select(&[(0, 0), (0, 1), (1, 0), (1, 1)][..]);
-    prop_oneof![
-        1 => parameter(-2f32..2.0).prop_map(FloatCase::Multiply),
-        2 => activation().prop_map(FloatCase::Activation),
-        2 => (tensor(ALL), steps, -200i32..200, -1f32..1.0, operations)
-            .prop_map(|(tensor, steps, zero, scale, operation)| FloatCase::Binary(tensor, steps, zero, scale, operation)),
-        1 => parameter(-100f32..100.0).prop_map(FloatCase::Bias),
-        1 => (-100f32..100.0, -100f32..100.0).prop_map(|(min, max)| FloatCase::Clamp(min, max)),
-        1 => (tensor(ALL), -200i32..200, -1f32..1.0)
-            .prop_map(|(tensor, zero_point, scale)| FloatCase::Residual(tensor, zero_point, scale)),
-    ]
-}
-
-fn activation() -> impl Strategy<Value = Activation> {
-    (0..13, -2f32..2.0, -2f32..2.0).prop_map(|(function, alpha, beta)| match function {
-        0 => Activation::Relu { alpha: 0.0 },
-        1 => Activation::Relu { alpha },
-        2 => Activation::Tanh,
-        3 => Activation::Logistic,
-        4 => Activation::GeluErf,
-        5 => Activation::GeluTanh,
-        6 => Activation::Swish { alpha },
-        7 => Activation::HardSwish { alpha, beta },
-        8 => Activation::HardSigmoid { alpha, beta },
-        9 => Activation::Elu { alpha },
-        10 => Activation::Exp,
-        11 => Activation::Mish,
-        _ if beta < 0.0 => Activation::Clip { least: alpha, most: beta },
-        _ => Activation::Linear { alpha, beta },
-    })
 }
 
 fn case() -> impl Strategy<Value = Case> {

@@ -117,15 +117,11 @@ impl Small {
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
     pub(super) fn of<const ROWS: usize>(columns: &Columns, last: &Last) -> Option<[Self; 2]> {
         let scale = |half| _mm512_castsi512_ps(of_columns::<ROWS>(columns.factor, half));
-        let greatest = greater(scale(0), scale(1));
+        let (first, second) = (scale(0), scale(1));
         // NaN is not.
-        let are_small = _mm512_cmp_ps_mask::<_CMP_LE_OQ>(greatest, _mm512_set1_ps(near::MOST));
-        let is_number = _mm512_cmp_ps_mask::<_CMP_ORD_Q>(scale(0), scale(1));
-        if near::suits(last) && are_small & is_number == u16::MAX {
-            Some([Self(scale(0)), Self(scale(1))])
-        } else {
-            None
-        }
+        let is_small = |scale| _mm512_cmp_ps_mask::<_CMP_LE_OQ>(_mm512_abs_ps(scale), _mm512_set1_ps(near::MOST));
+        let are_small = is_small(first) & is_small(second) == u16::MAX;
+        if near::suits(last) && are_small { Some([Self(first), Self(second)]) } else { None }
     }
 
     /// As [`float`].
