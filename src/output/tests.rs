@@ -452,6 +452,19 @@ fn sums_of_the_greatest_numbers_and_an_offset_wrap_around() {
     }
 }
 
+/// Where bytes below the offset exist, ties of negative products matter.
+#[test]
+fn ties_of_negative_products_go_where_the_rule_says() {
+    let sums: Vec<i32> = (0..(MAX_ROWS * MAX_WIDTH) as i32).map(|i| 40 - i).collect();
+    let all = |value| Parameter { axis: 0, values: vec![value] };
+    for (offset, exponent) in [0, 1, 50, 100].into_iter().flat_map(|offset| (-6..=-1).map(move |x| (offset, x))) {
+        for rounding in [Rounding::Twice, Rounding::TwiceUp, Rounding::Once] {
+            let case = Case::Scale(all(1_518_500_250), all(exponent), offset, rounding);
+            check(&[case], 0..MAX_ROWS, 0..MAX_WIDTH, (&sums, (0, 0))).unwrap();
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
