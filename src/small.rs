@@ -11,13 +11,14 @@ use crate::reading::Reading;
 use crate::source::{Factor, lhs_encoding};
 use crate::span::{self, Spans};
 
-/// The most multiplications, and the most memory to pack both operands and to sum in.
-const MOST_MACS: f64 = 3e5;
-const MOST_ROOM: usize = 40 << 10;
+/// The most multiplications, the most memory to pack both operands and to sum in, which any L2 holds, and the most depth, of
+/// which more would be cut into slices.
+const MOST_MACS: f64 = 4e7;
+const MOST_ROOM: usize = 256 << 10;
+const MOST_DEPTH: usize = 4096;
 
-/// The most multiplications beside a packed RHS, and the most depth, of which more would be cut into slices.
-const MOST_MACS_PACKED: f64 = 4e6;
-const MOST_DEPTH_PACKED: usize = 4096;
+/// Beside more multiplications it takes no time to find out whether numbers are so small that a narrow kernel does.
+const FEW_MACS: f64 = 3e5;
 
 /// A small product of 8-bit operands, on one thread. Only the RHS may be packed already.
 pub(crate) struct Small<'a> {
@@ -41,13 +42,15 @@ impl<'a> Small<'a> {
     /// None if the product is of another kind.
     #[inline(always)]
     pub(crate) fn new(kernel: &'static Kernel, lhs: &'a Factor<'a>, rhs: &'a Factor<'a>, shape: Shape) -> Option<Self> {
-        let panels = rhs.panels();
-        let is_flat = panels.is_some() && shape.depth <= MOST_DEPTH_PACKED;
-        let most = if is_flat { MOST_MACS_PACKED } else { MOST_MACS };
-        if shape.macs() > most || shape.depth == 0 {
+        let macs = shape.macs();
+        if macs > MOST_MACS || shape.depth > MOST_DEPTH || shape.depth == 0 {
             return None;
         }
-        let operand = lhs.operand()?;
+        let (operand, panels) = (lhs.operand()?, rhs.panels());
+        let may_be_narrow = || kernel.narrow.is_some() && (lhs.may_be_small() || rhs.may_be_small());
+        if macs > FEW_MACS && panels.is_none() && may_be_narrow() {
+            return None;
+        }
         let (kernel, rhs_of, lhs_to, rhs_reading) = if let Some(operand) = rhs.operand() {
             let lhs_to = kernel.groups.read_as(lhs.encoding(), operand.encoding, (operand.lines, operand.depth));
             let to = kernel.groups.rhs_encoding(lhs_to);
@@ -196,9 +199,11 @@ impl Tiles {
     }
 }
 
-/// Bytes from one packed line of the LHS to the next.
+/// Bytes from one packed line of the LHS to the next: no more than it takes, unless a tile's lines would compete for the same
+/// places in the caches.
 fn pitch(kernel: &Kernel, depth: usize) -> usize {
-    kernel.pad(depth) * kernel.groups.lhs_size()
+    let tight = kernel.pad(depth) * kernel.groups.lhs_size();
+    if tight < 1024 { tight } else { kernel.pitch(depth) }
 }
 
 /// Bytes that both operands take when they are packed, integers for their sums, and for tiles that are finished together.

@@ -311,7 +311,7 @@ impl<'a> Factor<'a> {
     }
 
     /// Whether anything is known of its numbers, or was when it was packed.
-    pub(super) fn may_be_small(&self) -> bool {
+    pub(crate) fn may_be_small(&self) -> bool {
         matches!(self.item, Item::Packed(_)) || self.range_read() != ElementRange::all(self.encoding())
     }
 
