@@ -204,24 +204,25 @@ macro_rules! cpu_has {
 /// Declares a module's `KERNEL`: the tile function given, the packing code compiled once more for the same features, so that
 /// detection and compilation cannot name different lists, and what is shared by kernels with the same vectors. A tile function
 /// that itself brings sums to their place says so: `writes: sums`. One that multiplies windows without its sums resting in memory
-/// between their runs does, too: `takes: windows`.
+/// between their runs does, too: `takes: windows`. What interleaves the lines of two panels faster than `shuffle` does those of one, is `two`.
 macro_rules! kernel {
     (
         name: $name:literal, features: [$($feature:tt),*],
         groups: $groups:ident, rows: $rows:literal, width: $width:literal,
-        tile: $tile:expr $(, writes: $writes:ident)? $(, takes: $takes:ident)?, shuffle: $($shuffle:ident)::+ $(, narrow: $narrow:expr)? $(,)?
+        tile: $tile:expr $(, writes: $writes:ident)? $(, takes: $takes:ident)?, shuffle: $($shuffle:ident)::+ $(, two: $two:expr)?
+        $(, narrow: $narrow:expr)? $(,)?
     ) => {
         kernel! {
             name: $name, features: [$($feature),*], groups: $groups, rows: $rows, width: $width,
-            tile: $tile $(, writes: $writes)? $(, takes: $takes)?, shuffle: $($shuffle)::+, few_lines: crate::kernel::few_lines::portable
+            tile: $tile $(, writes: $writes)? $(, takes: $takes)?, shuffle: $($shuffle)::+ $(, two: $two)?, few_lines: crate::kernel::few_lines::portable
             $(, narrow: $narrow)?
         }
     };
     (
         name: $name:literal, features: [$($feature:tt),*],
         groups: $groups:ident, rows: $rows:literal, width: $width:literal,
-        tile: $tile:expr $(, writes: $writes:ident)? $(, takes: $takes:ident)?, shuffle: $($shuffle:ident)::+, few_lines: $($few_lines:ident)::+
-        $(, narrow: $narrow:expr)? $(,)?
+        tile: $tile:expr $(, writes: $writes:ident)? $(, takes: $takes:ident)?, shuffle: $($shuffle:ident)::+ $(, two: $two:expr)?,
+        few_lines: $($few_lines:ident)::+ $(, narrow: $narrow:expr)? $(,)?
     ) => {
         pub(crate) static KERNEL: $crate::kernel::Kernel = {
             use $crate::kernel::{self, FewLines, FewProduct, Kernel, Tile};
@@ -234,6 +235,8 @@ macro_rules! kernel {
             const WIDENED: bool = GROUPS.lhs_size() == 2;
             /// Whether the tile function itself brings sums to their place.
             const WRITES: bool = !([$(stringify!($writes))?] as [&str; _]).is_empty();
+            /// Whether lines of two panels are interleaved together.
+            const TWO: bool = !([$(stringify!($two))?] as [&str; _]).is_empty();
             /// Whether it multiplies all runs of a window at once.
             const TAKES_WINDOWS: bool = !([$(stringify!($takes))?] as [&str; _]).is_empty();
 
@@ -274,11 +277,15 @@ macro_rules! kernel {
                     interleave: |depths: [&_; _], added, to: &mut [_]| {
                         $($shuffle)::+::interleave(depths, added, to)
                     },
+                    #[allow(unused, reason = "not all have it")]
+                    interleave_two: |depths: [&_; GROUPS.len()], added: u8, to: [&mut [_; $width]; 2]| {
+                        $($two(depths, added, to))?
+                    },
                     add_sums: |groups: &[_], encoding, sums: &mut [_; $width]| {
                         $($shuffle)::+::add_sums(groups, encoding, sums)
                     },
                 };
-                pack::pack_rhs::<$width, { GROUPS.len() }, WAY>(src, reading, first, panels, sums, shuffle)
+                pack::pack_rhs::<$width, { GROUPS.len() }, WAY, TWO>(src, reading, first, panels, sums, shuffle)
             }
             $(#[target_feature(enable = $feature)])*
             fn sum_lines(lines: &Lines, encoding: Encoding, sums: &mut [i32]) {
@@ -395,6 +402,8 @@ mod shared;
 mod shuffle_pairs;
 #[cfg(target_arch = "x86_64")]
 mod shuffle_quads;
+#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+mod shuffle_quads512;
 pub(crate) mod stream;
 mod taps;
 #[cfg(target_arch = "aarch64")]

@@ -156,12 +156,23 @@ pub(crate) fn way(src: &Operand, lines: usize) -> usize {
 /// How many lines are packed as short runs.
 pub(crate) const SHORT: usize = runs::Short::LINES;
 
-/// Whether so many bytes of an operand, packed, are too few to be worth the room of long runs. More are, where runs need not be
-/// copied: short ones are read where they lie, from an L2 in less time than it takes to copy long ones.
-pub(crate) fn is_little(src: &Operand, reading: &Reading, bytes: usize) -> bool {
-    let most = if reading.requantization.is_none() { 256 << 10 } else { 32 << 10 };
-    src.order == Order::LineContiguous && bytes <= most
+/// How many lines at a time are packed as short runs; None if long ones are faster. `bytes` are to be packed, a group of a panel in
+/// so many of them.
+///
+/// To clear the room of long runs would take longer than to pack little. And where runs need not be copied, they are read where
+/// they lie, which takes less time from a cache. All panels of these lines are written at the same time, and compete for the same
+/// places of the caches: that does not matter much where each group fills whole cache lines.
+pub(crate) fn lines_of_piece(src: &Operand, reading: &Reading, bytes: usize, bytes_of_group: usize) -> Option<usize> {
+    let (lines, is_little) = match (reading.requantization, bytes_of_group) {
+        (Some(_), _) => (SHORT, bytes <= 32 << 10),
+        (None, 128..) => (MOST_IN_PLACE, src.lines.saturating_mul(src.depth) <= 8 << 20),
+        (None, _) => (SHORT, bytes <= 256 << 10),
+    };
+    (src.order == Order::LineContiguous && is_little).then_some(lines)
 }
+
+/// The most lines that are read together where they lie.
+const MOST_IN_PLACE: usize = 256;
 
 /// Depths that are packed at a time: of each line a whole cache line, so that none is fetched twice, however its stride
 /// makes lines compete for places in the caches.
@@ -174,6 +185,9 @@ pub(crate) const STRETCH: usize = 32;
 /// Lines that are interleaved together, and depths that are transposed with them.
 pub(crate) const CHUNK: usize = 16;
 
+/// Lines of two panels that are interleaved together.
+pub(crate) const TWO_PANELS: usize = 64;
+
 /// The inner loops of packing an LHS, which instruction sets have shuffles for.
 pub(crate) struct Turn<T, S> {
     /// Transposes 16 × 16 bytes.
@@ -183,12 +197,14 @@ pub(crate) struct Turn<T, S> {
 }
 
 /// The inner loops of packing an RHS, in groups of `G` bytes, which instruction sets have shuffles for.
-pub(crate) struct Shuffle<T, I, S> {
+pub(crate) struct Shuffle<T, I, D, S> {
     /// Writes the groups of 8 lines over a stretch of depth, a number added to each byte: those at one depth together, and so
     /// many from one depth to the next.
     pub transpose: T,
     /// Writes one group of 16 lines, given as `G` depths of each, a number added to each byte.
     pub interleave: I,
+    /// As `interleave`, [`TWO_PANELS`] lines at once, those of one panel and of the next, if the kernel says that it has that.
+    pub interleave_two: D,
     /// Adds the numbers of a panel's lines over [`DEPTHS`], read in an encoding, to their sums.
     pub add_sums: S,
 }

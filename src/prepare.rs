@@ -143,9 +143,11 @@ impl Kernel {
     ) {
         let room = self.room_for_panels(lines.len(), src.depth);
         let (mut first, mut bytes) = (lines.start, &mut bytes[..room.bytes]);
-        // Little goes some lines at a time, as many as take little room: to clear much would take longer than to pack.
-        while pack::is_little(src, reading, room.bytes) && bytes.len() > pack::SHORT * self.pad(src.depth) {
-            let piece = pack::SHORT / self.width * self.width;
+        let pieces = pack::lines_of_piece(src, reading, room.bytes, self.width * self.groups.len());
+        while let Some(lines) = pieces
+            && bytes.len() > pack::SHORT * self.pad(src.depth)
+        {
+            let piece = (lines / self.width * self.width).min(bytes.len() / self.pad(src.depth));
             let (some, rest) = bytes.split_at_mut(piece * self.pad(src.depth));
             let (some_sums, rest_of_sums) = sums.split_at_mut(piece.min(sums.len()));
             // SAFETY: whoever has a kernel has a CPU that runs it.

@@ -68,3 +68,10 @@ pub(super) fn load(bytes: &[u8; 64]) -> Vector {
     // SAFETY: the reference covers the 64 bytes read.
     unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
 }
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn store_bytes(to: &mut [u8; 64], value: Vector) {
+    // SAFETY: the reference covers the 64 bytes written.
+    unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), value) }
+}

@@ -2,13 +2,13 @@
 
 use super::runs::{Long, Patch, Short};
 use super::short::copy_short;
-use super::{ALONG_DEPTH, CHUNK, DEPTHS, LINES, SHORT, SHORT_RUNS, STRETCH, Shuffle};
+use super::{ALONG_DEPTH, CHUNK, DEPTHS, LINES, MOST_IN_PLACE, SHORT_RUNS, STRETCH, Shuffle, TWO_PANELS};
 use crate::matrix::{Encoding, Operand};
 use crate::reading::Reading;
 
 /// Packs a stretch of all lines of a panel, then sums it, while it is in the fastest cache.
 #[inline(always)]
-pub(crate) fn pack_rhs<const W: usize, const G: usize, const WAY: usize>(
+pub(crate) fn pack_rhs<const W: usize, const G: usize, const WAY: usize, const TWO: bool>(
     src: &Operand,
     reading: &Reading,
     first: usize,
@@ -17,6 +17,7 @@ pub(crate) fn pack_rhs<const W: usize, const G: usize, const WAY: usize>(
     shuffle: Shuffle<
         impl Fn([&[u8; STRETCH]; LINES], u8, &mut [[u8; G]], usize),
         impl Fn([&[u8; CHUNK]; G], u8, &mut [[u8; G]]),
+        impl Fn([&[u8; TWO_PANELS]; G], u8, [&mut [[u8; G]; W]; 2]),
         impl Fn(&[[u8; G]], Encoding, &mut [i32; W]),
     >,
 ) {
@@ -26,26 +27,35 @@ pub(crate) fn pack_rhs<const W: usize, const G: usize, const WAY: usize>(
         return;
     }
     let panels: &mut [[u8; G]] = panels.as_chunks_mut().0;
-    match WAY {
-        ALONG_DEPTH => gather_lines::<W, G>(src, reading, first, panels, sums, shuffle.transpose, shuffle.add_sums),
-        SHORT_RUNS => {
-            let whole = whole_panels::<W>(src, reading, first).min(panels.len() / panel_len);
-            let (in_place, panels) = panels.split_at_mut(whole * panel_len);
-            let (whole_sums, sums) = sums.split_at_mut(sums.len().min(whole * W));
-            if whole > 0 {
-                read_runs(src, reading, first, in_place, whole_sums, &shuffle.interleave, &shuffle.add_sums);
-            }
-            if panels.is_empty() {
-                return;
-            }
-            let (patch, first) = (&mut Short::new(reading), first + whole * W);
-            gather_runs::<W, G, _, _>(src, reading, first, patch, panels, sums, shuffle.interleave, shuffle.add_sums)
-        }
-        _ => {
-            let patch = &mut Long::new(reading);
-            gather_runs::<W, G, _, _>(src, reading, first, patch, panels, sums, shuffle.interleave, shuffle.add_sums)
-        }
+    let Shuffle { transpose, interleave, interleave_two, add_sums } = shuffle;
+    if WAY == ALONG_DEPTH {
+        return gather_lines::<W, G>(src, reading, first, panels, sums, transpose, add_sums);
     }
+    if WAY == SHORT_RUNS {
+        let whole = whole_panels::<W>(src, reading, first).min(panels.len() / panel_len);
+        let (in_place, panels) = panels.split_at_mut(whole * panel_len);
+        let (whole_sums, sums) = sums.split_at_mut(sums.len().min(whole * W));
+        if whole > 0 {
+            read_runs::<W, G, TWO>((src, reading, first), in_place, whole_sums, &interleave, interleave_two, &add_sums);
+        }
+        if panels.is_empty() {
+            return;
+        }
+        let (patch, first) = (&mut Short::new(reading), first + whole * W);
+        // One or two panels, for which pairs would not pay.
+        let none = |_: [&_; G], _, _: [&mut _; 2]| unreachable!("panels one by one");
+        return gather_runs::<W, G, false, _, _>(
+            (src, reading, first),
+            patch,
+            panels,
+            sums,
+            interleave,
+            none,
+            add_sums,
+        );
+    }
+    let patch = &mut Long::new(reading);
+    gather_runs::<W, G, TWO, _, _>((src, reading, first), patch, panels, sums, interleave, interleave_two, add_sums)
 }
 
 /// Packs panels of lines whose depth is contiguous.
@@ -149,23 +159,28 @@ fn whole_panels<const W: usize>(src: &Operand, reading: &Reading, first: usize) 
     if reading.requantization.is_some() { 0 } else { src.lines.saturating_sub(first + beyond) / W }
 }
 
-/// Packs some panels, of no more than [`SHORT`] lines, from where they lie, contiguous at each depth: with a product of 128 × 128
-/// × 128 it takes 0.55 of the time by a patch. To interleave 32 lines at once, with vectors of 256 bits, gained nothing.
+/// Packs some panels, of no more than [`MOST_IN_PLACE`] lines, from where they lie, contiguous at each depth. By a patch it takes
+/// nearly twice as long.
 #[inline(always)]
-fn read_runs<const W: usize, const G: usize>(
-    src: &Operand,
-    reading: &Reading,
-    first: usize,
+fn read_runs<const W: usize, const G: usize, const TWO: bool>(
+    (src, reading, first): (&Operand, &Reading, usize),
     panels: &mut [[u8; G]],
     sums: &mut [i32],
     interleave: &impl Fn([&[u8; CHUNK]; G], u8, &mut [[u8; G]]),
+    interleave_two: impl Fn([&[u8; TWO_PANELS]; G], u8, [&mut [[u8; G]; W]; 2]),
     add_sums: &impl Fn(&[[u8; G]], Encoding, &mut [i32; W]),
 ) {
     let panel_len = W * src.depth.div_ceil(G);
     let lines = panels.len() / panel_len * W;
     // Some more, so that a whole chunk is there from any line on.
     let len = lines + W.next_multiple_of(CHUNK) - W;
-    let absent = &[reading.absent(); SHORT + CHUNK][..len];
+    let room;
+    let absent: &[u8] = if src.depth.is_multiple_of(G) {
+        &[]
+    } else {
+        room = [reading.absent(); MOST_IN_PLACE + CHUNK];
+        &room[..len]
+    };
     for from in (0..src.depth).step_by(DEPTHS) {
         let until = src.depth.min(from + DEPTHS);
         // All panels' groups at a depth, so that each run is read once.
@@ -174,9 +189,14 @@ fn read_runs<const W: usize, const G: usize>(
             for (row, d) in rows.iter_mut().zip(depth..until) {
                 *row = &src.run(d)[first..][..len];
             }
-            for line in (0..lines).step_by(W) {
-                let group = &mut panels[line / W * panel_len + depth / G * W..][..W];
-                interleave_rows::<W, G>(rows, line, reading.added(), group, interleave);
+            let to = &mut panels[depth / G * W..];
+            if TWO && lines > W {
+                let from = (rows, 0, reading.added());
+                interleave_panels::<W, G, TWO>(from, to, (panel_len, lines / W), interleave, &interleave_two);
+            } else {
+                for (line, to) in (0..lines).step_by(W).zip(to.chunks_mut(panel_len)) {
+                    interleave_rows::<W, G>(rows, line, reading.added(), &mut to[..W], interleave);
+                }
             }
         }
         for (panel, sums) in panels.chunks_exact(panel_len).zip(sums.as_chunks_mut().0) {
@@ -187,15 +207,13 @@ fn read_runs<const W: usize, const G: usize>(
 
 /// Packs panels of lines that are contiguous at each depth.
 #[inline(always)]
-#[expect(clippy::too_many_arguments, reason = "two loops, and what they go over")]
-fn gather_runs<const W: usize, const G: usize, const PITCH: usize, const DEPTHS: usize>(
-    src: &Operand,
-    reading: &Reading,
-    first: usize,
+fn gather_runs<const W: usize, const G: usize, const TWO: bool, const PITCH: usize, const DEPTHS: usize>(
+    (src, reading, first): (&Operand, &Reading, usize),
     patch: &mut Patch<PITCH, DEPTHS>,
     panels: &mut [[u8; G]],
     sums: &mut [i32],
     interleave: impl Fn([&[u8; CHUNK]; G], u8, &mut [[u8; G]]),
+    interleave_two: impl Fn([&[u8; TWO_PANELS]; G], u8, [&mut [[u8; G]; W]; 2]),
     add_sums: impl Fn(&[[u8; G]], Encoding, &mut [i32; W]),
 ) {
     let panel_len = W * src.depth.div_ceil(G);
@@ -207,21 +225,53 @@ fn gather_runs<const W: usize, const G: usize, const PITCH: usize, const DEPTHS:
         for from in (0..src.depth).step_by(DEPTHS) {
             let depths = from..src.depth.min(from + DEPTHS);
             let rows = patch.fill(src, reading, first..first + count * W, depths, G);
-            let mut sums = sums.iter_mut();
-            for (j, panel) in panels.chunks_exact_mut(panel_len).enumerate() {
-                let groups = &mut panel[from / G * W..][..rows.len() / G * W];
-                for (rows, group) in rows.as_chunks::<G>().0.iter().zip(groups.as_chunks_mut::<W>().0) {
+            let together = if TWO { 2 } else { 1 };
+            for (j, panels) in panels.chunks_mut(panel_len * together).enumerate() {
+                let (line, count) = (j * together * W, panels.len() / panel_len);
+                for (g, rows) in rows.as_chunks::<G>().0.iter().enumerate() {
                     let mut slices: [&[u8]; G] = [&[]; G];
                     for (slice, row) in slices.iter_mut().zip(rows) {
                         *slice = row;
                     }
-                    interleave_rows::<W, G>(slices, j * W, reading.added(), group, &interleave);
+                    let to = &mut panels[from / G * W + g * W..];
+                    if TWO {
+                        let from = (slices, line, reading.added());
+                        interleave_panels::<W, G, TWO>(from, to, (panel_len, count), &interleave, &interleave_two);
+                    } else {
+                        interleave_rows::<W, G>(slices, line, reading.added(), &mut to[..W], &interleave);
+                    }
                 }
-                if let Some(sums) = sums.next() {
-                    add_sums(groups, reading.to, sums);
+                let sums = sums.get_mut(j * together..).unwrap_or_default();
+                for (panel, sums) in panels.chunks_exact(panel_len).zip(sums) {
+                    add_sums(&panel[from / G * W..][..rows.len() / G * W], reading.to, sums);
                 }
             }
         }
+    }
+}
+
+/// Packs one group of each of `count` panels, from a line of the rows on; there are `pitch` groups from one of them to the next.
+#[inline(always)]
+fn interleave_panels<const W: usize, const G: usize, const TWO: bool>(
+    (rows, line, added): ([&[u8]; G], usize, u8),
+    to: &mut [[u8; G]],
+    (pitch, count): (usize, usize),
+    interleave: &impl Fn([&[u8; CHUNK]; G], u8, &mut [[u8; G]]),
+    interleave_two: &impl Fn([&[u8; TWO_PANELS]; G], u8, [&mut [[u8; G]; W]; 2]),
+) {
+    let pairs = if TWO { count / 2 } else { 0 };
+    for pair in 0..pairs {
+        let line = line + pair * TWO_PANELS;
+        let mut depths = [&[0; TWO_PANELS]; G];
+        for (depth, row) in depths.iter_mut().zip(rows) {
+            *depth = row[line..].first_chunk().expect("the lines of two panels");
+        }
+        let (to, next) = to[2 * pair * pitch..].split_at_mut(pitch);
+        let [to, next] = [to, next].map(|panel| panel.first_chunk_mut().expect("a group"));
+        interleave_two(depths, added, [to, next]);
+    }
+    for panel in 2 * pairs..count {
+        interleave_rows::<W, G>(rows, line + panel * W, added, &mut to[panel * pitch..][..W], interleave);
     }
 }
 
