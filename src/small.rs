@@ -1,5 +1,5 @@
-//! Products so small that cutting them into blocks, and getting ready for operands of every kind, would take longer than
-//! they do themselves.
+//! Products so small that all of them stays in the caches: to cut them into blocks, and to get ready for operands of every kind,
+//! would take longer than it gains.
 
 use crate::blocks::Shape;
 use crate::buffer::Carver;
