@@ -204,7 +204,8 @@ macro_rules! cpu_has {
 /// Declares a module's `KERNEL`: the tile function given, the packing code compiled once more for the same features, so that
 /// detection and compilation cannot name different lists, and what is shared by kernels with the same vectors. A tile function
 /// that itself brings sums to their place says so: `writes: sums`. One that multiplies windows without its sums resting in memory
-/// between their runs does, too: `takes: windows`. What interleaves the lines of two panels faster than `shuffle` does those of one, is `two`.
+/// between their runs does, too: `takes: windows`. What interleaves the lines of two panels faster than `shuffle` does those of
+/// one is `two`.
 macro_rules! kernel {
     (
         name: $name:literal, features: [$($feature:tt),*],

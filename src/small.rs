@@ -1,5 +1,4 @@
-//! Products so small that all of them stays in the caches: to cut them into blocks, and to get ready for operands of every kind,
-//! would take longer than it gains.
+//! Products so small that to cut them into blocks, and to get ready for operands of every kind, would take longer than it gains.
 
 use crate::blocks::Shape;
 use crate::buffer::Carver;
@@ -17,7 +16,7 @@ const MOST_MACS: f64 = 4e7;
 const MOST_ROOM: usize = 256 << 10;
 const MOST_DEPTH: usize = 4096;
 
-/// Beside more multiplications it takes no time to find out whether numbers are so small that a narrow kernel does.
+/// Where there are more multiplications, a narrow kernel for small numbers gains more than it takes to find out whether it does.
 const FEW_MACS: f64 = 3e5;
 
 /// A small product of 8-bit operands, on one thread. Only the RHS may be packed already.

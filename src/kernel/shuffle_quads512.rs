@@ -4,6 +4,12 @@ use super::vector512::{Vector, load, store_bytes};
 use crate::pack::TWO_PANELS;
 use std::arch::x86_64::*;
 
+/// Which quarters of two vectors `_mm512_shuffle_i32x4` takes: two of the first, then two of the second.
+const FIRST_HALVES: i32 = 0b_01_00_01_00;
+const SECOND_HALVES: i32 = 0b_11_10_11_10;
+const EVEN_QUARTERS: i32 = 0b_10_00_10_00;
+const ODD_QUARTERS: i32 = 0b_11_01_11_01;
+
 /// Writes the groups of 64 lines at one depth, those of 32 to each panel.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
@@ -19,40 +25,20 @@ pub(super) fn interleave_two(
     // In each quarter four groups, whose lines are 16 after those of the quarter before.
     let [p, q] = [_mm512_unpacklo_epi16(ab, cd), _mm512_unpackhi_epi16(ab, cd)];
     let [r, s] = [_mm512_unpacklo_epi16(ab_high, cd_high), _mm512_unpackhi_epi16(ab_high, cd_high)];
-    let (pq, rs) = (first_halves(p, q), first_halves(r, s));
-    store_groups(to, [even_quarters(pq, rs), odd_quarters(pq, rs)]);
-    let (pq, rs) = (second_halves(p, q), second_halves(r, s));
-    store_groups(next, [even_quarters(pq, rs), odd_quarters(pq, rs)]);
+    let pq = _mm512_shuffle_i32x4::<FIRST_HALVES>(p, q);
+    let rs = _mm512_shuffle_i32x4::<FIRST_HALVES>(r, s);
+    store_groups(to, pq, rs);
+    let pq = _mm512_shuffle_i32x4::<SECOND_HALVES>(p, q);
+    let rs = _mm512_shuffle_i32x4::<SECOND_HALVES>(r, s);
+    store_groups(next, pq, rs);
 }
 
+/// Writes four groups of each quarter, in the order of their lines.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn first_halves(x: Vector, y: Vector) -> Vector {
-    _mm512_shuffle_i32x4::<0b_01_00_01_00>(x, y)
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn second_halves(x: Vector, y: Vector) -> Vector {
-    _mm512_shuffle_i32x4::<0b_11_10_11_10>(x, y)
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn even_quarters(x: Vector, y: Vector) -> Vector {
-    _mm512_shuffle_i32x4::<0b_10_00_10_00>(x, y)
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn odd_quarters(x: Vector, y: Vector) -> Vector {
-    _mm512_shuffle_i32x4::<0b_11_01_11_01>(x, y)
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn store_groups(to: &mut [[u8; 4]; TWO_PANELS / 2], values: [Vector; 2]) {
-    for (to, value) in to.as_flattened_mut().as_chunks_mut().0.iter_mut().zip(values) {
-        store_bytes(to, value);
+fn store_groups(to: &mut [[u8; 4]; TWO_PANELS / 2], x: Vector, y: Vector) {
+    let halves = [_mm512_shuffle_i32x4::<EVEN_QUARTERS>(x, y), _mm512_shuffle_i32x4::<ODD_QUARTERS>(x, y)];
+    for (to, half) in to.as_flattened_mut().as_chunks_mut().0.iter_mut().zip(halves) {
+        store_bytes(to, half);
     }
 }

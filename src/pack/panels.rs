@@ -159,8 +159,8 @@ fn whole_panels<const W: usize>(src: &Operand, reading: &Reading, first: usize) 
     if reading.requantization.is_some() { 0 } else { src.lines.saturating_sub(first + beyond) / W }
 }
 
-/// Packs some panels, of no more than [`MOST_IN_PLACE`] lines, from where they lie, contiguous at each depth. By a patch it takes
-/// nearly twice as long.
+/// Packs some panels, of no more than [`MOST_IN_PLACE`] lines, from where they lie, contiguous at each depth. From a cache that takes
+/// less time than by a patch.
 #[inline(always)]
 fn read_runs<const W: usize, const G: usize, const TWO: bool>(
     (src, reading, first): (&Operand, &Reading, usize),
@@ -174,6 +174,7 @@ fn read_runs<const W: usize, const G: usize, const TWO: bool>(
     let lines = panels.len() / panel_len * W;
     // Some more, so that a whole chunk is there from any line on.
     let len = lines + W.next_multiple_of(CHUNK) - W;
+    // To fill it takes longer than to pack a few groups.
     let room;
     let absent: &[u8] = if src.depth.is_multiple_of(G) {
         &[]
@@ -192,7 +193,7 @@ fn read_runs<const W: usize, const G: usize, const TWO: bool>(
             let to = &mut panels[depth / G * W..];
             if TWO && lines > W {
                 let from = (rows, 0, reading.added());
-                interleave_panels::<W, G, TWO>(from, to, (panel_len, lines / W), interleave, &interleave_two);
+                interleave_panels::<W, G>(from, to, (panel_len, lines / W), interleave, &interleave_two);
             } else {
                 for (line, to) in (0..lines).step_by(W).zip(to.chunks_mut(panel_len)) {
                     interleave_rows::<W, G>(rows, line, reading.added(), &mut to[..W], interleave);
@@ -236,7 +237,7 @@ fn gather_runs<const W: usize, const G: usize, const TWO: bool, const PITCH: usi
                     let to = &mut panels[from / G * W + g * W..];
                     if TWO {
                         let from = (slices, line, reading.added());
-                        interleave_panels::<W, G, TWO>(from, to, (panel_len, count), &interleave, &interleave_two);
+                        interleave_panels::<W, G>(from, to, (panel_len, count), &interleave, &interleave_two);
                     } else {
                         interleave_rows::<W, G>(slices, line, reading.added(), &mut to[..W], &interleave);
                     }
@@ -250,16 +251,17 @@ fn gather_runs<const W: usize, const G: usize, const TWO: bool, const PITCH: usi
     }
 }
 
-/// Packs one group of each of `count` panels, from a line of the rows on; there are `pitch` groups from one of them to the next.
+/// Packs one group of each of `count` panels, in pairs, from a line of the rows on; there are `pitch` groups from one of them to the
+/// next.
 #[inline(always)]
-fn interleave_panels<const W: usize, const G: usize, const TWO: bool>(
+fn interleave_panels<const W: usize, const G: usize>(
     (rows, line, added): ([&[u8]; G], usize, u8),
     to: &mut [[u8; G]],
     (pitch, count): (usize, usize),
     interleave: &impl Fn([&[u8; CHUNK]; G], u8, &mut [[u8; G]]),
     interleave_two: &impl Fn([&[u8; TWO_PANELS]; G], u8, [&mut [[u8; G]; W]; 2]),
 ) {
-    let pairs = if TWO { count / 2 } else { 0 };
+    let pairs = count / 2;
     for pair in 0..pairs {
         let line = line + pair * TWO_PANELS;
         let mut depths = [&[0; TWO_PANELS]; G];

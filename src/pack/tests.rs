@@ -53,6 +53,37 @@ proptest! {
     }
 }
 
+/// The first lines, packed at once, are as those of each panel.
+fn assert_panels_are_packed_alike(kernel: &Kernel, src: &Operand, lines: usize) {
+    let reading = Reading::plain(src.encoding, Encoding::S8);
+    let room = kernel.room_for_panels(lines, src.depth);
+    let (mut all, mut sums) = (vec![0xaa; room.bytes], vec![7; room.sums]);
+    kernel.pack_panels(src, &reading, 0..lines, &mut all, &mut sums);
+    let panel = kernel.room_for_panels(1, src.depth);
+    for (i, (all, sums)) in all.chunks_exact(panel.bytes).zip(sums.chunks_exact(panel.sums)).enumerate() {
+        let (mut one, mut own) = (vec![0; panel.bytes], vec![0; panel.sums]);
+        let first = i * kernel.width;
+        kernel.pack_panels(src, &reading, first..lines.min(first + kernel.width), &mut one, &mut own);
+        assert!(one == all && own == sums, "{}, {:?}, panel {i} of {lines} lines", kernel.name, src.order);
+    }
+}
+
+/// Of an operand that no cache holds long runs are copied before they are packed.
+#[test]
+fn long_runs_are_packed_as_short_ones() {
+    // Of runs that overlap little memory makes so large an operand.
+    let (lines, depth, stride) = (40_000, 301, 7);
+    let data = noise(6, false, lines + (depth - 1) * stride);
+    let src = Operand::new(&data, (lines, depth), stride, Order::LineContiguous, Encoding::U8);
+    for kernel in Kernel::available().chain(ODD_KERNELS) {
+        assert!(super::lines_of_piece(&src, &Reading::plain(Encoding::U8, Encoding::S8), 1 << 20, 128).is_none());
+        // One panel, pairs and an odd one, as many as are copied together, and more.
+        for count in [1, 2, 3, 4, 512 / kernel.width, 1024 / kernel.width + 1] {
+            assert_panels_are_packed_alike(kernel, &src, count * kernel.width);
+        }
+    }
+}
+
 /// What is packed at once is as what is packed in parts, however much of it there is.
 #[test]
 fn large_operands_are_packed_as_small_ones() {
@@ -62,18 +93,8 @@ fn large_operands_are_packed_as_small_ones() {
         for order in [Order::DepthContiguous, Order::LineContiguous] {
             let stride = if order == Order::DepthContiguous { depth } else { lines };
             let src = Operand::new(&data, (lines, depth), stride, order, Encoding::U8);
-            let reading = Reading::plain(Encoding::U8, Encoding::S8);
-            let room = kernel.room_for_panels(lines, depth);
-            let (mut all, mut sums) = (vec![0xaa; room.bytes], vec![7; room.sums]);
-            kernel.pack_panels(&src, &reading, 0..lines, &mut all, &mut sums);
-            let panel = kernel.room_for_panels(1, depth);
-            for (i, (all, sums)) in all.chunks_exact(panel.bytes).zip(sums.chunks_exact(panel.sums)).enumerate() {
-                let (mut one, mut own) = (vec![0; panel.bytes], vec![0; panel.sums]);
-                let first = i * kernel.width;
-                kernel.pack_panels(&src, &reading, first..lines.min(first + kernel.width), &mut one, &mut own);
-                assert!(one == all && own == sums, "{}, {order:?}, panel {i}", kernel.name);
-            }
-            let pitch = kernel.pitch(depth);
+            assert_panels_are_packed_alike(kernel, &src, lines);
+            let (reading, pitch) = (Reading::plain(Encoding::U8, Encoding::S8), kernel.pitch(depth));
             let (mut all, mut sums) = (vec![0xaa; lines * pitch], vec![7; lines]);
             kernel.pack_lines(&src, &reading, 0..lines, &mut all, &mut sums);
             for (i, (all, sum)) in all.chunks_exact(pitch).zip(sums).enumerate() {
