@@ -10,6 +10,11 @@
 // The exit status that CTest takes for "skipped".
 enum { SKIPPED = 77 };
 
+// Whether children of fork() are tested. Not where a sanitizer's allocator may stay locked in them.
+#ifndef WITH_CHILDREN
+#define WITH_CHILDREN 1
+#endif
+
 // Ends the program unless `condition` holds.
 #define CHECK(condition)                                                              \
     do {                                                                              \

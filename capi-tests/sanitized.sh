@@ -44,9 +44,10 @@ export RUSTC=/usr/bin/rustc
 RUSTFLAGS="$(sanitizer thread) -Clink-arg=target/tsan/memory.o"
 export RUSTFLAGS
 instrumented=(--locked -Zbuild-std --lib --target "$machine" --target-dir target/tsan)
-# The children of tests that fork start threads: they may, for they end soon.
-export TSAN_OPTIONS=halt_on_error=1:die_after_fork=0
-PROPTEST_CASES=20 /usr/bin/cargo test "${instrumented[@]}" -- pool:: every_kernel_agrees_with_the_definition
+export TSAN_OPTIONS=halt_on_error=1
+# No children of fork(): ThreadSanitizer's allocator may have been locked by a thread that they do not have, and stays so.
+PROPTEST_CASES=20 /usr/bin/cargo test "${instrumented[@]}" -- pool:: every_kernel_agrees_with_the_definition \
+  --skip a_forked_child
 
 /usr/bin/cargo rustc "${instrumented[@]}" --crate-type staticlib
 # Definitions that results are compared with share nothing.
@@ -54,7 +55,7 @@ for source in product weights; do
   clang -std=c99 -O2 -Iinclude -c -o "target/tsan/$source.o" "capi-tests/$source.c"
 done
 for program in threads contexts_gemm packed_products; do
-  clang -std=c99 -g -O1 -fsanitize=thread -Iinclude -o "target/tsan/$program" "capi-tests/$program.c" \
+  clang -std=c99 -g -O1 -fsanitize=thread -DWITH_CHILDREN=0 -Iinclude -o "target/tsan/$program" "capi-tests/$program.c" \
     target/tsan/{product,weights,memory}.o "target/tsan/$machine/debug/libqgemm.a" -lpthread -ldl -lm
   "target/tsan/$program"
 done

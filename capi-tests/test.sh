@@ -91,6 +91,8 @@ done
 while [ ${#running[@]} -gt 0 ]; do await; done
 echo "test.sh: took $SECONDS s"
 if [ ${#failed[@]} -gt 0 ]; then
+  # Once more: whoever is shown only the end of this output finds the reason there.
+  for name in "${failed[@]}"; do tail -n 100 "target/steps/$name.log" | sed "s/^/FAILED: $name: /"; done
   echo "test.sh: FAILED: ${failed[*]}"
   exit 1
 fi
