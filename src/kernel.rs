@@ -204,25 +204,24 @@ macro_rules! cpu_has {
 /// Declares a module's `KERNEL`: the tile function given, the packing code compiled once more for the same features, so that
 /// detection and compilation cannot name different lists, and what is shared by kernels with the same vectors. A tile function
 /// that itself brings sums to their place says so: `writes: sums`. One that multiplies windows without its sums resting in memory
-/// between their runs does, too: `takes: windows`. What interleaves the lines of two panels faster than `shuffle` does those of
-/// one is `two`.
+/// between their runs does, too: `takes: windows`. What shuffles more lines at once than `shuffle` does, and faster, is `wide`.
 macro_rules! kernel {
     (
         name: $name:literal, features: [$($feature:tt),*],
         groups: $groups:ident, rows: $rows:literal, width: $width:literal,
-        tile: $tile:expr $(, writes: $writes:ident)? $(, takes: $takes:ident)?, shuffle: $($shuffle:ident)::+ $(, two: $two:expr)?
+        tile: $tile:expr $(, writes: $writes:ident)? $(, takes: $takes:ident)?, shuffle: $($shuffle:ident)::+ $(, wide: $($wide:ident)::+)?
         $(, narrow: $narrow:expr)? $(,)?
     ) => {
         kernel! {
             name: $name, features: [$($feature),*], groups: $groups, rows: $rows, width: $width,
-            tile: $tile $(, writes: $writes)? $(, takes: $takes)?, shuffle: $($shuffle)::+ $(, two: $two)?, few_lines: crate::kernel::few_lines::portable
+            tile: $tile $(, writes: $writes)? $(, takes: $takes)?, shuffle: $($shuffle)::+ $(, wide: $($wide)::+)?, few_lines: crate::kernel::few_lines::portable
             $(, narrow: $narrow)?
         }
     };
     (
         name: $name:literal, features: [$($feature:tt),*],
         groups: $groups:ident, rows: $rows:literal, width: $width:literal,
-        tile: $tile:expr $(, writes: $writes:ident)? $(, takes: $takes:ident)?, shuffle: $($shuffle:ident)::+ $(, two: $two:expr)?,
+        tile: $tile:expr $(, writes: $writes:ident)? $(, takes: $takes:ident)?, shuffle: $($shuffle:ident)::+ $(, wide: $($wide:ident)::+)?,
         few_lines: $($few_lines:ident)::+ $(, narrow: $narrow:expr)? $(,)?
     ) => {
         pub(crate) static KERNEL: $crate::kernel::Kernel = {
@@ -236,8 +235,8 @@ macro_rules! kernel {
             const WIDENED: bool = GROUPS.lhs_size() == 2;
             /// Whether the tile function itself brings sums to their place.
             const WRITES: bool = !([$(stringify!($writes))?] as [&str; _]).is_empty();
-            /// Whether lines of two panels are interleaved together.
-            const TWO: bool = !([$(stringify!($two))?] as [&str; _]).is_empty();
+            /// Whether more lines are shuffled at once.
+            const WIDE: bool = !([$(stringify!($($wide)::+))?] as [&str; _]).is_empty();
             /// Whether it multiplies all runs of a window at once.
             const TAKES_WINDOWS: bool = !([$(stringify!($takes))?] as [&str; _]).is_empty();
 
@@ -279,14 +278,18 @@ macro_rules! kernel {
                         $($shuffle)::+::interleave(depths, added, to)
                     },
                     #[allow(unused, reason = "not all have it")]
-                    interleave_two: |depths: [&_; GROUPS.len()], added: u8, to: [&mut [_; $width]; 2]| {
-                        $($two(depths, added, to))?
+                    interleave_panels: |depths: [&[u8]; GROUPS.len()], added: u8, to: &mut [_], pitch: usize| {
+                        $($($wide)::+::interleave_panels(depths, added, to, pitch))?
+                    },
+                    #[allow(unused, reason = "not all have it")]
+                    transpose_sixteen: |lines: &[&[u8]], depths: std::ops::Range<usize>, added: u8, to: &mut [_], pitch: usize| {
+                        $($($wide)::+::transpose_sixteen(lines, depths, added, to, pitch))?
                     },
                     add_sums: |groups: &[_], encoding, sums: &mut [_; $width]| {
                         $($shuffle)::+::add_sums(groups, encoding, sums)
                     },
                 };
-                pack::pack_rhs::<$width, { GROUPS.len() }, WAY, TWO>(src, reading, first, panels, sums, shuffle)
+                pack::pack_rhs::<$width, { GROUPS.len() }, WAY, WIDE>(src, reading, first, panels, sums, shuffle)
             }
             $(#[target_feature(enable = $feature)])*
             fn sum_lines(lines: &Lines, encoding: Encoding, sums: &mut [i32]) {

@@ -145,6 +145,21 @@ impl<'a> Operand<'a> {
         unsafe { std::slice::from_raw_parts(self.data.add(index * self.stride), runs.len) }
     }
 
+    /// A part of each of `N` contiguous runs from `index` on.
+    #[inline(always)]
+    pub(crate) fn parts<const N: usize>(&self, index: usize, part: Range<usize>) -> [&'a [u8]; N] {
+        let runs = self.runs();
+        assert!(N <= runs.count && index <= runs.count - N && part.start <= part.end && part.end <= runs.len);
+        let mut parts: [&[u8]; N] = [&[]; N];
+        for (i, to) in parts.iter_mut().enumerate() {
+            // SAFETY: whoever made the view promised that this run is readable.
+            *to = unsafe {
+                std::slice::from_raw_parts(self.data.add((index + i) * self.stride + part.start), part.len())
+            };
+        }
+        parts
+    }
+
     /// `N` bytes of the contiguous run `index`, from the byte `at` on.
     #[inline(always)]
     pub(crate) fn chunk<const N: usize>(&self, index: usize, at: usize) -> &'a [u8; N] {

@@ -176,7 +176,7 @@ const MOST_IN_PLACE: usize = 256;
 
 /// Depths that are packed at a time: of each line a whole cache line, so that none is fetched twice, however its stride
 /// makes lines compete for places in the caches.
-const DEPTHS: usize = 64;
+pub(crate) const DEPTHS: usize = 64;
 
 /// Lines that are transposed together, and bytes of each. Bytes of a line are written and summed as many at a time.
 pub(crate) const LINES: usize = 8;
@@ -197,14 +197,18 @@ pub(crate) struct Turn<T, S> {
 }
 
 /// The inner loops of packing an RHS, in groups of `G` bytes, which instruction sets have shuffles for.
-pub(crate) struct Shuffle<T, I, D, S> {
+pub(crate) struct Shuffle<T, I, D, X, S> {
     /// Writes the groups of 8 lines over a stretch of depth, a number added to each byte: those at one depth together, and so
     /// many from one depth to the next.
     pub transpose: T,
     /// Writes one group of 16 lines, given as `G` depths of each, a number added to each byte.
     pub interleave: I,
-    /// As `interleave`, [`TWO_PANELS`] lines at once, those of one panel and of the next, if the kernel says that it has that.
-    pub interleave_two: D,
+    /// As `interleave`, all lines of some panels, so many groups from one to the next, if the kernel says that it has that.
+    /// Lines that are not there become 0.
+    pub interleave_panels: D,
+    /// As `transpose`, up to [`CHUNK`] lines over no more than [`DEPTHS`], if the kernel says that it has that. Lines that are
+    /// not there become 0, as do depths up to a whole group.
+    pub transpose_sixteen: X,
     /// Adds the numbers of a panel's lines over [`DEPTHS`], read in an encoding, to their sums.
     pub add_sums: S,
 }

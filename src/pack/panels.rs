@@ -2,13 +2,14 @@
 
 use super::runs::{Long, Patch, Short};
 use super::short::copy_short;
-use super::{ALONG_DEPTH, CHUNK, DEPTHS, LINES, MOST_IN_PLACE, SHORT_RUNS, STRETCH, Shuffle, TWO_PANELS};
+use super::{ALONG_DEPTH, CHUNK, DEPTHS, LINES, MOST_IN_PLACE, SHORT_RUNS, STRETCH, Shuffle};
 use crate::matrix::{Encoding, Operand};
 use crate::reading::Reading;
+use std::ops::Range;
 
 /// Packs a stretch of all lines of a panel, then sums it, while it is in the fastest cache.
 #[inline(always)]
-pub(crate) fn pack_rhs<const W: usize, const G: usize, const WAY: usize, const TWO: bool>(
+pub(crate) fn pack_rhs<const W: usize, const G: usize, const WAY: usize, const WIDE: bool>(
     src: &Operand,
     reading: &Reading,
     first: usize,
@@ -17,7 +18,8 @@ pub(crate) fn pack_rhs<const W: usize, const G: usize, const WAY: usize, const T
     shuffle: Shuffle<
         impl Fn([&[u8; STRETCH]; LINES], u8, &mut [[u8; G]], usize),
         impl Fn([&[u8; CHUNK]; G], u8, &mut [[u8; G]]),
-        impl Fn([&[u8; TWO_PANELS]; G], u8, [&mut [[u8; G]; W]; 2]),
+        impl Fn([&[u8]; G], u8, &mut [[u8; G]], usize),
+        impl Fn(&[&[u8]], Range<usize>, u8, &mut [[u8; G]], usize),
         impl Fn(&[[u8; G]], Encoding, &mut [i32; W]),
     >,
 ) {
@@ -27,23 +29,33 @@ pub(crate) fn pack_rhs<const W: usize, const G: usize, const WAY: usize, const T
         return;
     }
     let panels: &mut [[u8; G]] = panels.as_chunks_mut().0;
-    let Shuffle { transpose, interleave, interleave_two, add_sums } = shuffle;
+    let Shuffle { transpose, interleave, interleave_panels, transpose_sixteen, add_sums } = shuffle;
     if WAY == ALONG_DEPTH {
-        return gather_lines::<W, G>(src, reading, first, panels, sums, transpose, add_sums);
+        let transpose = (transpose, transpose_sixteen);
+        return gather_lines::<W, G, WIDE>(src, reading, first, panels, sums, transpose, add_sums);
     }
     if WAY == SHORT_RUNS {
-        let whole = whole_panels::<W>(src, reading, first).min(panels.len() / panel_len);
+        let count = panels.len() / panel_len;
+        let whole = if WIDE { count } else { whole_panels::<W>(src, first).min(count) };
+        let whole = if reading.requantization.is_some() { 0 } else { whole };
         let (in_place, panels) = panels.split_at_mut(whole * panel_len);
         let (whole_sums, sums) = sums.split_at_mut(sums.len().min(whole * W));
         if whole > 0 {
-            read_runs::<W, G, TWO>((src, reading, first), in_place, whole_sums, &interleave, interleave_two, &add_sums);
+            read_runs::<W, G, WIDE>(
+                (src, reading, first),
+                in_place,
+                whole_sums,
+                &interleave,
+                interleave_panels,
+                &add_sums,
+            );
         }
         if panels.is_empty() {
             return;
         }
         let (patch, first) = (&mut Short::new(reading), first + whole * W);
         // One or two panels, for which pairs would not pay.
-        let none = |_: [&_; G], _, _: [&mut _; 2]| unreachable!("panels one by one");
+        let none = |_: [&_; G], _, _: &mut _, _| unreachable!("panels one by one");
         return gather_runs::<W, G, false, _, _>(
             (src, reading, first),
             patch,
@@ -55,32 +67,44 @@ pub(crate) fn pack_rhs<const W: usize, const G: usize, const WAY: usize, const T
         );
     }
     let patch = &mut Long::new(reading);
-    gather_runs::<W, G, TWO, _, _>((src, reading, first), patch, panels, sums, interleave, interleave_two, add_sums)
+    gather_runs::<W, G, WIDE, _, _>((src, reading, first), patch, panels, sums, interleave, interleave_panels, add_sums)
 }
 
 /// Packs panels of lines whose depth is contiguous.
 #[inline(always)]
-fn gather_lines<const W: usize, const G: usize>(
+fn gather_lines<const W: usize, const G: usize, const WIDE: bool>(
     src: &Operand,
     reading: &Reading,
     first: usize,
     panels: &mut [[u8; G]],
     sums: &mut [i32],
-    transpose: impl Fn([&[u8; STRETCH]; LINES], u8, &mut [[u8; G]], usize),
+    (transpose, transpose_sixteen): (
+        impl Fn([&[u8; STRETCH]; LINES], u8, &mut [[u8; G]], usize),
+        impl Fn(&[&[u8]], Range<usize>, u8, &mut [[u8; G]], usize),
+    ),
     add_sums: impl Fn(&[[u8; G]], Encoding, &mut [i32; W]),
 ) {
     let mut sums = sums.as_chunks_mut::<W>().0.iter_mut();
     for (i, panel) in panels.chunks_exact_mut(W * src.depth.div_ceil(G)).enumerate() {
         let mut lines: [&[u8]; W] = [&[]; W];
         let first = first + i * W;
-        for (w, line) in lines.iter_mut().enumerate().take(src.lines.saturating_sub(first)) {
+        let count = src.lines.saturating_sub(first).min(W);
+        for (w, line) in lines[..count].iter_mut().enumerate() {
             *line = src.run(first + w);
         }
         let mut sums = sums.next();
         for (groups, from) in panel.chunks_mut(W * DEPTHS / G).zip((0..).step_by(DEPTHS)) {
-            for left in (0..W).step_by(LINES) {
-                let lines = &lines[left..W.min(left + LINES)];
-                gather_eight::<W, G>(lines, reading, (first + left, from), &mut groups[left..], &transpose);
+            if WIDE && reading.requantization.is_none() {
+                let until = src.depth.min(from + DEPTHS);
+                for left in (0..W).step_by(CHUNK) {
+                    let lines = &lines[left.min(count)..count.min(left + CHUNK)];
+                    transpose_sixteen(lines, from..until, reading.added(), &mut groups[left..], W);
+                }
+            } else {
+                for left in (0..W).step_by(LINES) {
+                    let lines = &lines[left..W.min(left + LINES)];
+                    gather_eight::<W, G>(lines, reading, (first + left, from), &mut groups[left..], &transpose);
+                }
             }
             if let Some(sums) = &mut sums {
                 add_sums(groups, reading.to, sums);
@@ -153,49 +177,54 @@ fn gather_some<const W: usize, const G: usize>(
     }
 }
 
-/// How many panels from a line on are read where they lie: those whose chunks of lines are all there, and stay as they are.
-fn whole_panels<const W: usize>(src: &Operand, reading: &Reading, first: usize) -> usize {
+/// How many panels from a line on have all chunks of their lines.
+fn whole_panels<const W: usize>(src: &Operand, first: usize) -> usize {
     let beyond = W.next_multiple_of(CHUNK) - W;
-    if reading.requantization.is_some() { 0 } else { src.lines.saturating_sub(first + beyond) / W }
+    src.lines.saturating_sub(first + beyond) / W
 }
 
 /// Packs some panels, of no more than [`MOST_IN_PLACE`] lines, from where they lie, contiguous at each depth. From a cache that takes
 /// less time than by a patch.
 #[inline(always)]
-fn read_runs<const W: usize, const G: usize, const TWO: bool>(
+fn read_runs<const W: usize, const G: usize, const WIDE: bool>(
     (src, reading, first): (&Operand, &Reading, usize),
     panels: &mut [[u8; G]],
     sums: &mut [i32],
     interleave: &impl Fn([&[u8; CHUNK]; G], u8, &mut [[u8; G]]),
-    interleave_two: impl Fn([&[u8; TWO_PANELS]; G], u8, [&mut [[u8; G]; W]; 2]),
+    interleave_panels: impl Fn([&[u8]; G], u8, &mut [[u8; G]], usize),
     add_sums: &impl Fn(&[[u8; G]], Encoding, &mut [i32; W]),
 ) {
     let panel_len = W * src.depth.div_ceil(G);
-    let lines = panels.len() / panel_len * W;
-    // Some more, so that a whole chunk is there from any line on.
-    let len = lines + W.next_multiple_of(CHUNK) - W;
+    let count = panels.len() / panel_len;
+    // Whole chunks, or those that are there.
+    let until = first + count * W + (W.next_multiple_of(CHUNK) - W);
+    let lines = first..if WIDE { until.min(src.lines) } else { until };
     // To fill it takes longer than to pack a few groups.
     let room;
     let absent: &[u8] = if src.depth.is_multiple_of(G) {
         &[]
     } else {
         room = [reading.absent(); MOST_IN_PLACE + CHUNK];
-        &room[..len]
+        &room[..lines.len()]
     };
     for from in (0..src.depth).step_by(DEPTHS) {
         let until = src.depth.min(from + DEPTHS);
         // All panels' groups at a depth, so that each run is read once.
         for depth in (from..until).step_by(G) {
-            let mut rows = [absent; G];
-            for (row, d) in rows.iter_mut().zip(depth..until) {
-                *row = &src.run(d)[first..][..len];
-            }
-            let to = &mut panels[depth / G * W..];
-            if TWO && lines > W {
-                let from = (rows, 0, reading.added());
-                interleave_panels::<W, G>(from, to, (panel_len, lines / W), interleave, &interleave_two);
+            let rows = if until - depth >= G {
+                src.parts(depth, lines.clone())
             } else {
-                for (line, to) in (0..lines).step_by(W).zip(to.chunks_mut(panel_len)) {
+                let mut rows = [absent; G];
+                for (row, d) in rows.iter_mut().zip(depth..until) {
+                    [*row] = src.parts(d, lines.clone());
+                }
+                rows
+            };
+            let to = &mut panels[depth / G * W..];
+            if WIDE {
+                interleave_panels(rows, reading.added(), to, panel_len);
+            } else {
+                for (line, to) in (0..).step_by(W).zip(to.chunks_mut(panel_len).take(count)) {
                     interleave_rows::<W, G>(rows, line, reading.added(), &mut to[..W], interleave);
                 }
             }
@@ -208,13 +237,13 @@ fn read_runs<const W: usize, const G: usize, const TWO: bool>(
 
 /// Packs panels of lines that are contiguous at each depth.
 #[inline(always)]
-fn gather_runs<const W: usize, const G: usize, const TWO: bool, const PITCH: usize, const DEPTHS: usize>(
+fn gather_runs<const W: usize, const G: usize, const WIDE: bool, const PITCH: usize, const DEPTHS: usize>(
     (src, reading, first): (&Operand, &Reading, usize),
     patch: &mut Patch<PITCH, DEPTHS>,
     panels: &mut [[u8; G]],
     sums: &mut [i32],
     interleave: impl Fn([&[u8; CHUNK]; G], u8, &mut [[u8; G]]),
-    interleave_two: impl Fn([&[u8; TWO_PANELS]; G], u8, [&mut [[u8; G]; W]; 2]),
+    interleave_panels: impl Fn([&[u8]; G], u8, &mut [[u8; G]], usize),
     add_sums: impl Fn(&[[u8; G]], Encoding, &mut [i32; W]),
 ) {
     let panel_len = W * src.depth.div_ceil(G);
@@ -226,7 +255,7 @@ fn gather_runs<const W: usize, const G: usize, const TWO: bool, const PITCH: usi
         for from in (0..src.depth).step_by(DEPTHS) {
             let depths = from..src.depth.min(from + DEPTHS);
             let rows = patch.fill(src, reading, first..first + count * W, depths, G);
-            let together = if TWO { 2 } else { 1 };
+            let together = if WIDE { 2 } else { 1 };
             for (j, panels) in panels.chunks_mut(panel_len * together).enumerate() {
                 let (line, count) = (j * together * W, panels.len() / panel_len);
                 for (g, rows) in rows.as_chunks::<G>().0.iter().enumerate() {
@@ -235,9 +264,9 @@ fn gather_runs<const W: usize, const G: usize, const TWO: bool, const PITCH: usi
                         *slice = row;
                     }
                     let to = &mut panels[from / G * W + g * W..];
-                    if TWO {
-                        let from = (slices, line, reading.added());
-                        interleave_panels::<W, G>(from, to, (panel_len, count), &interleave, &interleave_two);
+                    if WIDE {
+                        let lines = slices.map(|row| &row[line..line + count * W]);
+                        interleave_panels(lines, reading.added(), to, panel_len);
                     } else {
                         interleave_rows::<W, G>(slices, line, reading.added(), &mut to[..W], &interleave);
                     }
@@ -248,32 +277,6 @@ fn gather_runs<const W: usize, const G: usize, const TWO: bool, const PITCH: usi
                 }
             }
         }
-    }
-}
-
-/// Packs one group of each of `count` panels, in pairs, from a line of the rows on; there are `pitch` groups from one of them to the
-/// next.
-#[inline(always)]
-fn interleave_panels<const W: usize, const G: usize>(
-    (rows, line, added): ([&[u8]; G], usize, u8),
-    to: &mut [[u8; G]],
-    (pitch, count): (usize, usize),
-    interleave: &impl Fn([&[u8; CHUNK]; G], u8, &mut [[u8; G]]),
-    interleave_two: &impl Fn([&[u8; TWO_PANELS]; G], u8, [&mut [[u8; G]; W]; 2]),
-) {
-    let pairs = count / 2;
-    for pair in 0..pairs {
-        let line = line + pair * TWO_PANELS;
-        let mut depths = [&[0; TWO_PANELS]; G];
-        for (depth, row) in depths.iter_mut().zip(rows) {
-            *depth = row[line..].first_chunk().expect("the lines of two panels");
-        }
-        let (to, next) = to[2 * pair * pitch..].split_at_mut(pitch);
-        let [to, next] = [to, next].map(|panel| panel.first_chunk_mut().expect("a group"));
-        interleave_two(depths, added, [to, next]);
-    }
-    for panel in 2 * pairs..count {
-        interleave_rows::<W, G>(rows, line + panel * W, added, &mut to[panel * pitch..][..W], interleave);
     }
 }
 
