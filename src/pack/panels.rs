@@ -221,7 +221,8 @@ fn read_runs<const W: usize, const G: usize, const WIDE: bool>(
                 rows
             };
             let to = &mut panels[depth / G * W..];
-            if WIDE {
+            // Of one whole panel the widest vectors would load as much again.
+            if WIDE && lines.len() != W {
                 interleave_panels(rows, reading.added(), to, panel_len);
             } else {
                 for (line, to) in (0..).step_by(W).zip(to.chunks_mut(panel_len).take(count)) {
