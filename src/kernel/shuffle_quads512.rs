@@ -59,7 +59,7 @@ pub(super) fn interleave_panels(depths: [&[u8]; 4], added: u8, to: &mut [[u8; 4]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn load_some(bytes: &[u8], added: Vector) -> Vector {
     let mask = u64::MAX.unbounded_shr(64 - bytes.len() as u32);
-    // SAFETY: what the slice does not cover is not read.
+    // SAFETY: the mask has bits for bytes that the slice covers, and nothing else is read.
     let bytes = unsafe { _mm512_maskz_loadu_epi8(mask, bytes.as_ptr().cast()) };
     _mm512_maskz_add_epi8(mask, bytes, added)
 }

@@ -36,8 +36,11 @@ pub(crate) fn pack_rhs<const W: usize, const G: usize, const WAY: usize, const W
     }
     if WAY == SHORT_RUNS {
         let count = panels.len() / panel_len;
-        let whole = if WIDE { count } else { whole_panels::<W>(src, first).min(count) };
-        let whole = if reading.requantization.is_some() { 0 } else { whole };
+        let whole = match reading.requantization {
+            Some(_) => 0,
+            None if WIDE => count,
+            None => whole_panels::<W>(src, first).min(count),
+        };
         let (in_place, panels) = panels.split_at_mut(whole * panel_len);
         let (whole_sums, sums) = sums.split_at_mut(sums.len().min(whole * W));
         if whole > 0 {
@@ -54,7 +57,7 @@ pub(crate) fn pack_rhs<const W: usize, const G: usize, const WAY: usize, const W
             return;
         }
         let (patch, first) = (&mut Short::new(reading), first + whole * W);
-        // One or two panels, for which pairs would not pay.
+        // What is left is a panel that is not full, or few that are requantized: one by one.
         let none = |_: [&_; G], _, _: &mut _, _| unreachable!("panels one by one");
         return gather_runs::<W, G, false, _, _>(
             (src, reading, first),
@@ -184,7 +187,7 @@ fn whole_panels<const W: usize>(src: &Operand, first: usize) -> usize {
 }
 
 /// Packs some panels, of no more than [`MOST_IN_PLACE`] lines, from where they lie, contiguous at each depth. From a cache that takes
-/// less time than by a patch.
+/// less time than by a patch. To fetch rows ahead gained nothing.
 #[inline(always)]
 fn read_runs<const W: usize, const G: usize, const WIDE: bool>(
     (src, reading, first): (&Operand, &Reading, usize),
