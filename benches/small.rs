@@ -1,5 +1,5 @@
 //! GOPS of small products by way of `qgemm_gemm`: all signednesses, sums or bytes (through a bias and a scale for each column),
-//! weights as given or packed; and their share of what the kernel's instructions do in registers. One thread; QGEMM_ISA
+//! weights as given or packed, and prepared with packed ones; and their share of what the kernel's instructions do in registers. One thread; QGEMM_ISA
 //! chooses the kernel.
 
 #[path = "limit/fastest.rs"]
@@ -64,17 +64,28 @@ fn small(c: &mut Criterion) {
             // SAFETY: the elements are as many as the sizes say.
             assert_eq!(unsafe { qgemm_pack(&given, &options, &mut packed) }, Status::Ok);
             let ready = RawOperand { offset, ..raw::packed(packed) };
-            for (way, rhs) in [("given", &given), ("packed", &ready)] {
+            for (way, rhs) in [("given", &given), ("packed", &ready), ("prepared", &ready)] {
                 for (to, stages) in [(QGEMM_TYPE_S32, &[][..]), (lhs_type, &layer(&biases, &multipliers))] {
                     let result = raw::result(&mut results, to, size, size);
                     let to = if to == QGEMM_TYPE_S32 { "s32" } else { type_name(to) };
                     let name = format!("{} x {} to {to}", type_name(lhs_type), type_name(rhs_type));
+                    let (stages, count, mut prepared) = (stages.as_ptr(), stages.len(), null_mut());
+                    // SAFETY: all have the sizes that they say, and stay.
+                    let status =
+                        unsafe { qgemm_gemm_prepare(null(), &lhs, rhs, &result, stages, count, null(), &mut prepared) };
+                    assert_eq!(status, Status::Ok);
                     let seconds = fastest(&mut group, BenchmarkId::new(name, way), || {
-                        let (stages, count) = (stages.as_ptr(), stages.len());
-                        // SAFETY: all have the sizes that they say.
-                        let status = unsafe { qgemm_gemm(null(), &lhs, rhs, &result, stages, count, null()) };
+                        // SAFETY: as above.
+                        let status = unsafe {
+                            match way {
+                                "prepared" => qgemm_prepared_run(prepared, null(), null(), null_mut()),
+                                _ => qgemm_gemm(null(), &lhs, rhs, &result, stages, count, null()),
+                            }
+                        };
                         assert_eq!(status, Status::Ok);
                     });
+                    // SAFETY: it is not used any more.
+                    unsafe { qgemm_prepared_free(prepared) };
                     if let Some(seconds) = seconds {
                         let gops = 2e-9 * size.pow(3) as f64 / seconds;
                         println!("{gops:33.1} GOPS at best, {}; {:.0} ns", limit.share(gops), seconds * 1e9);

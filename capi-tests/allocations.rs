@@ -153,6 +153,16 @@ fn narrow_products() {
                 // SAFETY: the matrices lie within what they point into.
                 assert_eq!(unsafe { qgemm_gemm(null(), &lhs, &rhs, &to, null(), 0, null()) }, Status::Ok);
             });
+            let mut prepared = null_mut();
+            // SAFETY: as above, and all of it stays.
+            let made = unsafe { qgemm_gemm_prepare(null(), &lhs, &rhs, &to, null(), 0, null(), &mut prepared) };
+            assert_eq!(made, Status::Ok);
+            check(&format!("prepared {rows} x {cols} x {depth}, 4 bits, groups of {group_size}"), || {
+                // SAFETY: as above.
+                assert_eq!(unsafe { qgemm_prepared_run(prepared, null(), null(), null_mut()) }, Status::Ok);
+            });
+            // SAFETY: it is not used any more.
+            unsafe { qgemm_prepared_free(prepared) };
             // SAFETY: it is not used any more.
             unsafe { qgemm_packed_free(packed) };
         }
@@ -247,6 +257,16 @@ fn convolutions() {
             let status = unsafe { qgemm_conv_run(null(), plan, &image, &weights, &to, null(), 0, null()) };
             assert_eq!(status, Status::Ok);
         });
+        let mut prepared = null_mut();
+        // SAFETY: as above, and all of it stays.
+        let made = unsafe { qgemm_conv_prepare(null(), plan, &image, &weights, &to, null(), 0, null(), &mut prepared) };
+        assert_eq!(made, Status::Ok);
+        check(&format!("the same, prepared, {taps} x {taps} taps, {groups} groups of {channels} channels"), || {
+            // SAFETY: as above.
+            assert_eq!(unsafe { qgemm_prepared_run(prepared, null(), null(), null_mut()) }, Status::Ok);
+        });
+        // SAFETY: it is not used any more.
+        unsafe { qgemm_prepared_free(prepared) };
         // SAFETY: it is not used any more.
         unsafe { qgemm_packed_free(packed) };
         // SAFETY: as above.

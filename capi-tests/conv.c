@@ -334,6 +334,34 @@ static qgemm_packed *packed_weights(const struct convolution *c, struct plot *me
     return packed;
 }
 
+static void require_ok(qgemm_status status) {
+    if (status != QGEMM_STATUS_OK) {
+        report(qgemm_last_error());
+        exit(1);
+    }
+}
+
+// With the elements told when it is prepared, or to each run.
+static void run_prepared(struct convolution *c, const qgemm_context *context, const qgemm_conv_plan *plan,
+                         const qgemm_operand *weights, const qgemm_gemm_options *options,
+                         const struct number *expected) {
+    qgemm_operand image = c->image, filter = *weights;
+    qgemm_result result = c->result;
+    if (one_in(&c->seed, 2))
+        image.data = filter.data = result.data = NULL;
+    qgemm_prepared *prepared;
+    require_ok(qgemm_conv_prepare(context, plan, &image, &filter, &result, c->stages, c->stage_count, options,
+                                       &prepared));
+    int is_told = image.data != NULL;
+    for (int i = 0; i < 2; i++) {
+        fill_with_canaries(&c->result_plot);
+        require_ok(qgemm_prepared_run(prepared, is_told ? NULL : c->image.data, is_told ? NULL : weights->data,
+                                   is_told ? NULL : c->result.data));
+        check_result(c, expected);
+    }
+    qgemm_prepared_free(prepared);
+}
+
 static void run(struct convolution *c, const qgemm_conv_plan *plan, const qgemm_operand *weights,
                 const struct number *expected) {
     qgemm_context *context = contexts[below(&c->seed, 3)];
@@ -347,14 +375,10 @@ static void run(struct convolution *c, const qgemm_conv_plan *plan, const qgemm_
         options.workspace = workspace.data, options.workspace_size = size;
     }
     fill_with_canaries(&c->result_plot);
-    qgemm_status status =
-        qgemm_conv_run(context, plan, &c->image, weights, &c->result, c->stages, c->stage_count,
-                       brings_memory ? &options : NULL);
-    if (status != QGEMM_STATUS_OK) {
-        report(qgemm_last_error());
-        exit(1);
-    }
+    const qgemm_gemm_options *given = brings_memory ? &options : NULL;
+    require_ok(qgemm_conv_run(context, plan, &c->image, weights, &c->result, c->stages, c->stage_count, given));
     check_result(c, expected);
+    run_prepared(c, context, plan, weights, given, expected);
     if (brings_memory)
         free_plot(&workspace);
 }

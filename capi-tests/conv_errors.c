@@ -57,11 +57,27 @@ static void pack_fails(const struct call *c, const qgemm_pack_options *options, 
     CHECK(packed == (qgemm_packed *)&result && (size == 7 || status == QGEMM_STATUS_WORKSPACE));
 }
 
+// It is not prepared, or not run, for the same reason, if perhaps in other words.
+static void prepared_fails(const struct call *c, const qgemm_conv_plan *plan, qgemm_status expected) {
+    qgemm_prepared *prepared = NULL;
+    qgemm_status status =
+        qgemm_conv_prepare(NULL, plan, &c->image, &c->weights, &c->result, NULL, 0, &c->options, &prepared);
+    // A workspace in the wrong place is too small, too.
+    int is_other = c->options.workspace != NULL && status == QGEMM_STATUS_WORKSPACE;
+    CHECK(status == QGEMM_STATUS_OK || status == expected || is_other);
+    CHECK(status != QGEMM_STATUS_OK || qgemm_prepared_run(prepared, NULL, NULL, NULL) == expected);
+    qgemm_prepared_free(prepared);
+    // What went wrong last is what the caller asks for.
+    CHECK(qgemm_conv_run(NULL, plan, &c->image, &c->weights, &c->result, NULL, 0, &c->options) == expected);
+}
+
 static qgemm_status run(const struct call *c, const struct call *planned) {
     qgemm_conv_plan *plan;
     CHECK(qgemm_conv_plan_create(&planned->desc, &planned->images, &plan) == QGEMM_STATUS_OK);
     memset(&result, 55, sizeof result);
     qgemm_status status = qgemm_conv_run(NULL, plan, &c->image, &c->weights, &c->result, NULL, 0, &c->options);
+    if (status != QGEMM_STATUS_OK)
+        prepared_fails(c, plan, status);
     qgemm_conv_plan_free(plan);
     return status;
 }

@@ -122,6 +122,17 @@ qgemm_status make(const struct call *c) {
     return qgemm_gemm(NULL, &c->lhs, &c->rhs, &c->result, c->stages, c->stage_count, &c->options);
 }
 
+qgemm_status make_prepared(const struct call *c) {
+    qgemm_prepared *prepared = NULL;
+    qgemm_status status = qgemm_gemm_prepare(NULL, &c->lhs, &c->rhs, &c->result, c->stages, c->stage_count,
+                                                  &c->options, &prepared);
+    CHECK((status == QGEMM_STATUS_OK) == (prepared != NULL));
+    if (status == QGEMM_STATUS_OK)
+        status = qgemm_prepared_run(prepared, NULL, NULL, NULL);
+    qgemm_prepared_free(prepared);
+    return status;
+}
+
 static void wrong(const char *what, qgemm_status found, qgemm_status expected, const char *name, const char *why) {
     fprintf(stderr, "%s: status %d, \"%s\", instead of %d, \"... %s ... %s ...\"\n", what, (int)found,
             qgemm_last_error(), (int)expected, name, why);
@@ -138,6 +149,11 @@ void fails(const struct call *c, qgemm_status status, const char *name, const ch
     qgemm_status found = make(c);
     if (found != status || !last_error_says(name, why))
         wrong("qgemm_gemm", found, status, name, why);
+    CHECK(memory_is_as_filled());
+    // A prepared call may tell it in other words.
+    found = make_prepared(c);
+    if (found != status)
+        wrong("a prepared call", found, status, name, why);
     CHECK(memory_is_as_filled());
 }
 
@@ -162,6 +178,15 @@ static void define(const struct call *c, struct number *expected) {
         }
 }
 
+static void check_result(const struct call *c, const struct number *expected) {
+    for (int64_t i = 0; i < c->result.rows; i++)
+        for (int64_t j = 0; j < c->result.cols; j++) {
+            struct place place = {i, j, c->result.rows, c->result.cols};
+            int64_t index = distance_to(place, c->result.order, c->result.stride);
+            CHECK(is_same(read_number(c->result.data, c->result.type, index), expected[i * c->result.cols + j]));
+        }
+}
+
 void works(const struct call *c) {
     struct number expected[M * N];
     fill_memory();
@@ -169,12 +194,13 @@ void works(const struct call *c) {
     qgemm_status status = make(c);
     if (status != QGEMM_STATUS_OK)
         wrong("qgemm_gemm", status, QGEMM_STATUS_OK, "", "");
-    for (int64_t i = 0; i < c->result.rows; i++)
-        for (int64_t j = 0; j < c->result.cols; j++) {
-            struct place place = {i, j, c->result.rows, c->result.cols};
-            int64_t index = distance_to(place, c->result.order, c->result.stride);
-            CHECK(is_same(read_number(c->result.data, c->result.type, index), expected[i * c->result.cols + j]));
-        }
+    check_result(c, expected);
+    fill_memory();
+    define(c, expected);
+    status = make_prepared(c);
+    if (status != QGEMM_STATUS_OK)
+        wrong("a prepared call", status, QGEMM_STATUS_OK, "", "");
+    check_result(c, expected);
 }
 
 static const int32_t wrong_shifts[] = {-1, 32, INT32_MIN, INT32_MAX};

@@ -44,11 +44,13 @@ int is_cast(uint32_t kind);
 size_t extent_of_result(const struct call *c);
 
 qgemm_status make(const struct call *c);
+// It is prepared, and then run.
+qgemm_status make_prepared(const struct call *c);
 
-// The program ends unless the call gives what is defined.
+// The program ends unless the call gives what is defined, and so does a prepared one.
 void works(const struct call *c);
-// The program ends unless the call fails so, with an error that has `name` in it and `why` behind that, and writes
-// nothing.
+// The program ends unless the call fails so, with an error that has `name` in it and `why` behind that, and a prepared one with
+// the same status, and they write nothing.
 void fails(const struct call *c, qgemm_status status, const char *name, const char *why);
 // As fails(), and so does the question for the workspace.
 void shape_fails(const struct call *c, qgemm_status status, const char *name, const char *why);

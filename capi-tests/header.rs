@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// The files of src/capi/, in the order in which the header has them.
-const NOUNS: [&str; 30] = [
+const NOUNS: [&str; 31] = [
     "version",
     "verbose",
     "status",
@@ -33,6 +33,7 @@ const NOUNS: [&str; 30] = [
     "lines",
     "conv_plan",
     "conv",
+    "prepared",
     "context",
     "shared",
     "eight_bit_int_gemm",

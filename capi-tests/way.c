@@ -101,6 +101,7 @@ struct way {
     struct passed lhs, rhs;
     int has_workspace;
     size_t workspace_size;
+    int is_prepared;
 };
 
 static struct way current;
@@ -127,6 +128,8 @@ void report_way(const char *what) {
     report_passed("rhs", &current.rhs);
     if (current.has_workspace)
         fprintf(stderr, "\n    a workspace of %llu bytes", (unsigned long long)current.workspace_size);
+    if (current.is_prepared)
+        fprintf(stderr, "\n    prepared");
     fprintf(stderr, "\n");
 }
 
@@ -311,6 +314,40 @@ static void *data_of(const struct plot *plot) {
     return plot->data;
 }
 
+// Where the elements of a prepared call are: told when it is made, or to each run, or first somewhere else.
+static void tell_one(void **at_creation, void **at_run, void *data, struct seed *seed) {
+    static int64_t elsewhere[1];
+    *at_creation = one_in(seed, 3) ? data : one_in(seed, 2) ? (void *)elsewhere : NULL;
+    *at_run = *at_creation == data && one_in(seed, 2) ? NULL : data;
+}
+
+// Of what it was told nothing is left when it runs but what is said to be needed.
+static void make_prepared(const qgemm_context *context, struct arguments *arguments, const qgemm_stage *stages,
+                          const qgemm_gemm_options *options, struct seed *seed) {
+    const struct call *call = current.call;
+    qgemm_operand *sides[] = {data_of(&arguments->lhs), data_of(&arguments->rhs)};
+    qgemm_result *result = data_of(&arguments->result);
+    void *run_data[2] = {NULL, NULL}, *run_result, *at_creation;
+    for (int i = 0; i < 2; i++)
+        if (sides[i]->packed == NULL) {
+            tell_one(&at_creation, &run_data[i], (void *)(uintptr_t)sides[i]->data, seed);
+            sides[i]->data = at_creation;
+        }
+    tell_one(&result->data, &run_result, result->data, seed);
+    qgemm_prepared *prepared;
+    require_ok(qgemm_gemm_prepare(context, sides[0], sides[1], result, stages, call->stage_count, options, &prepared));
+    struct plot *told[] = {&arguments->lhs,    &arguments->rhs,       &arguments->result,
+                           &arguments->stages, &arguments->bit_depth, &arguments->options};
+    for (int i = 0; i < 6; i++)
+        memset(told[i]->data, 0x5A, told[i]->len);
+    for (int run = 0; run < 2; run++) {
+        restore_result(call);
+        require_ok(qgemm_prepared_run(prepared, run_data[0], run_data[1], run_result));
+        require(result_is_right(call), "the result is wrong");
+    }
+    qgemm_prepared_free(prepared);
+}
+
 void make_in_some_way(const struct call *call, struct seed *seed) {
     memset(&current, 0, sizeof current);
     current.call = call;
@@ -329,6 +366,9 @@ void make_in_some_way(const struct call *call, struct seed *seed) {
     require_ok(qgemm_gemm(context, data_of(&arguments.lhs), data_of(&arguments.rhs), data_of(&arguments.result), stages,
                           call->stage_count, options));
     require(result_is_right(call), "the result is wrong");
+    current.is_prepared = one_in(seed, 2);
+    if (current.is_prepared)
+        make_prepared(context, &arguments, stages, options, seed);
     free_arguments(&arguments);
     free_passed(&current.lhs);
     free_passed(&current.rhs);

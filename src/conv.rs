@@ -4,9 +4,10 @@
 //! and kernels read patches there; where the filter has one tap and takes every pixel, the images are the LHS. Beside an image its zero point lies, so that the sums of weights,
 //! times the zero point, are the same for all positions.
 
+use crate::buffer::Buffer;
 use crate::context::Context;
 use crate::error::Error;
-use crate::gemm::{gemm_in, workspace_len};
+use crate::gemm::{self, gemm_in, workspace_len};
 use crate::matrix::{Offset, Operand};
 use crate::output::Finish;
 use crate::range::ElementRange;
@@ -40,6 +41,16 @@ pub(crate) struct Conv<'a> {
     /// What no element of an image is outside of, nor what lies beside it.
     range: ElementRange,
     weights: &'a Factor<'a>,
+}
+
+/// What is found out of a convolution before its image is there.
+pub(crate) enum Route {
+    /// It is depthwise, and its weights were packed: here they are as they are multiplied.
+    Depthwise(Buffer),
+    /// It is one product.
+    Product(gemm::Route),
+    /// Nothing.
+    Any,
 }
 
 impl<'a> Conv<'a> {
@@ -81,18 +92,50 @@ impl<'a> Conv<'a> {
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Workspace`], and then nothing was written.
     pub(crate) fn run(&self, context: &Context, finish: &Finish, workspace: Option<&mut [u8]>) -> Result<(), Error> {
-        if let Some(depthwise) = self.depthwise(context) {
-            let threads = depthwise.threads(context);
-            let len = depthwise.scratch_len(threads);
-            let mut scratch = match workspace {
-                Some(workspace) => Scratch::callers(workspace, len)?,
-                None => context.scratch(len)?,
-            };
-            depthwise.run(context, threads, finish, scratch.as_mut_slice());
-            return Ok(());
+        match self.depthwise(context) {
+            Some(depthwise) => depthwise.run_in(context, finish, workspace),
+            None => self.multiply(context, None, finish, workspace),
         }
+    }
+
+    /// What is found out of convolutions like this one before their images are there.
+    pub(crate) fn route(&self, context: &Context) -> Result<Route, Error> {
+        match self.depthwise(context) {
+            Some(depthwise) => Ok(depthwise.make_ready(context.kernel)?.map_or(Route::Any, Route::Depthwise)),
+            None if self.groups() == 1 => gemm::Route::new(context, &self.lhs(0), self.weights).map(Route::Product),
+            None => Ok(Route::Any),
+        }
+    }
+
+    /// As [`Conv::run`], of a convolution that differs in its elements at most from the one whose route it is.
+    pub(crate) fn run_by(
+        &self,
+        route: &Route,
+        context: &Context,
+        finish: &Finish,
+        workspace: Option<&mut [u8]>,
+    ) -> Result<(), Error> {
+        match (route, self.depthwise(context)) {
+            (Route::Depthwise(ready), Some(depthwise)) => depthwise.with(ready).run_in(context, finish, workspace),
+            (Route::Product(route), None) => self.multiply(context, Some(route), finish, workspace),
+            _ => self.run(context, finish, workspace),
+        }
+    }
+
+    /// As [`Conv::run`], group by group.
+    fn multiply(
+        &self,
+        context: &Context,
+        route: Option<&gemm::Route>,
+        finish: &Finish,
+        workspace: Option<&mut [u8]>,
+    ) -> Result<(), Error> {
         if self.groups() == 1 {
-            return gemm_in(context, &self.lhs(0), self.weights, finish, workspace);
+            let lhs = &self.lhs(0);
+            return match route {
+                Some(route) => route.run(context, lhs, self.weights, finish, workspace),
+                None => gemm_in(context, lhs, self.weights, finish, workspace),
+            };
         }
         // Before anything is written, for one group may take more than another.
         let least = self.groups_len(context)?;

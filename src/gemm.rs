@@ -45,11 +45,51 @@ pub(crate) fn gemm_in(
     let (rows, cols) = finish.store().shape();
     let fits = if rhs.is_part() { rhs.first() + shape.cols <= cols } else { shape.cols == cols };
     assert!(shape.rows == rows && fits, "the result has another shape");
+    let threads = threads(context, shape);
+    with_walk(context, lhs, rhs, shape, threads, |walk| walk.run(context, finish, workspace))
+}
+
+/// On how many threads computing it pays.
+#[inline(always)]
+fn threads(context: &Context, shape: Shape) -> usize {
     let macs = shape.macs();
     let worth_sharing = WORTH_SHARING + WORTH_SHARING_PER_ACCUMULATOR * context.kernel.tile_len() as f64;
     let is_shared = macs >= WORTH_WAKING || macs >= worth_sharing && context.threads.are_worth_it();
-    let threads = if is_shared { context.threads() } else { 1 };
-    with_walk(context, lhs, rhs, shape, threads, |walk| walk.run(context, finish, workspace))
+    if is_shared { context.threads() } else { 1 }
+}
+
+/// What is found out of a product before its elements are there.
+pub(crate) struct Route {
+    small: Option<(Small, Shape)>,
+}
+
+impl Route {
+    /// That of such operands, whatever their elements.
+    pub(crate) fn new(context: &Context, lhs: &Factor, rhs: &Factor) -> Result<Self, Error> {
+        let Some(shape) = shape(lhs, rhs)? else { return Ok(Self { small: None }) };
+        let is_small = with_walk(context, lhs, rhs, shape, 1, |walk| matches!(walk, Walk::Small(..)));
+        let small = if is_small { Small::new(context.kernel, lhs, rhs, shape) } else { None };
+        Ok(Self { small: small.map(|small| (small, shape)) })
+    }
+
+    /// As [`gemm_in`], of operands that differ in their elements at most from those it was made for.
+    #[inline(always)]
+    pub(crate) fn run(
+        &self,
+        context: &Context,
+        lhs: &Factor,
+        rhs: &Factor,
+        finish: &Finish,
+        workspace: Option<&mut [u8]>,
+    ) -> Result<(), Error> {
+        match &self.small {
+            Some((small, shape)) if threads(context, *shape) == 1 => {
+                assert!(finish.store().shape() == (shape.rows, shape.cols), "the result has another shape");
+                Walk::Small(small, lhs, rhs).run(context, finish, workspace)
+            }
+            _ => gemm_in(context, lhs, rhs, finish, workspace),
+        }
+    }
 }
 
 /// How many bytes of the caller's a product may need.
@@ -63,7 +103,7 @@ pub(crate) fn workspace_len(context: &Context, lhs: &Factor, rhs: &Factor) -> Re
 /// The ways to compute a product, lent by whoever made them: to move them would take longer than some products do.
 #[derive(Clone, Copy)]
 enum Walk<'w> {
-    Small(&'w Small<'w>),
+    Small(&'w Small, &'w Factor<'w>, &'w Factor<'w>),
     Few(&'w Few<'w>),
     Blocks(&'w Product<'w>),
 }
@@ -85,7 +125,7 @@ fn with_walk<R>(
     if threads == 1
         && let Some(small) = &Small::new(context.kernel, lhs, rhs, shape)
     {
-        return then(Walk::Small(small));
+        return then(Walk::Small(small, lhs, rhs));
     }
     if !are_few && let Some(few) = &Few::new(context, lhs, rhs, shape, threads) {
         return then(Walk::Few(few));
@@ -98,7 +138,7 @@ impl Walk<'_> {
     #[inline(always)]
     fn scratch_len(self, finish: Option<&Finish>) -> usize {
         match self {
-            Walk::Small(small) => small.scratch_len(finish),
+            Walk::Small(small, ..) => small.scratch_len(finish),
             Walk::Few(few) => few.scratch_len(),
             Walk::Blocks(product) => product.scratch_len(),
         }
@@ -109,7 +149,7 @@ impl Walk<'_> {
         // A workspace has to hold what any finish takes, as its callers are told.
         let len = self.scratch_len(if workspace.is_some() { None } else { Some(finish) });
         let run = |scratch: &mut [u8]| match self {
-            Walk::Small(small) => small.run(finish, scratch),
+            Walk::Small(small, lhs, rhs) => small.run(lhs, rhs, finish, scratch),
             Walk::Few(few) => few.run(finish, scratch),
             Walk::Blocks(product) => product.run(finish, scratch),
         };
@@ -127,7 +167,7 @@ pub(crate) fn gemm_by(way: usize, context: &Context, lhs: &Factor, rhs: &Factor,
     let threads = context.threads();
     let run = |walk: Walk| walk.run(context, finish, None).unwrap();
     match way {
-        0 => Small::new(context.kernel, lhs, rhs, shape).map(|small| run(Walk::Small(&small))).is_some(),
+        0 => Small::new(context.kernel, lhs, rhs, shape).map(|small| run(Walk::Small(&small, lhs, rhs))).is_some(),
         1 => Few::new(context, lhs, rhs, shape, threads).map(|few| run(Walk::Few(&few))).is_some(),
         _ => {
             run(Walk::Blocks(&Product::new(context, lhs, rhs, shape, threads)));

@@ -116,6 +116,20 @@ impl<'a> Operand<'a> {
         Some(Self { data, stride, lines, depth, order, encoding, lifetime: PhantomData })
     }
 
+    /// Moves the view to other elements. False, and it stays where it is, if it would reach beyond the address space.
+    ///
+    /// # Safety
+    /// As for [`Operand::from_raw`].
+    #[inline(always)]
+    pub(crate) unsafe fn move_to(&mut self, data: *const u8) -> bool {
+        let runs = self.runs();
+        let fits = extent::<u8>(data, runs.count, runs.len, runs.stride).is_some();
+        if fits {
+            self.data = data;
+        }
+        fits
+    }
+
     /// As [`Operand::from_raw`], of a slice.
     ///
     /// # Panics
@@ -310,6 +324,12 @@ impl Runs {
     #[inline]
     fn end(&self) -> usize {
         self.start + self.extent()
+    }
+
+    /// From the first to the last, gaps included.
+    #[inline]
+    pub(crate) fn range(&self) -> Range<usize> {
+        self.start..self.end()
     }
 
     /// Whether any byte belongs to both. The gaps between runs belong to neither, so two matrices may lie side by side

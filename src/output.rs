@@ -57,16 +57,29 @@ pub struct Finish<'a> {
 }
 
 /// The ways in one go, which add uniform offsets, too.
-enum Quick<'a> {
+#[derive(Clone, Copy)]
+pub(crate) enum Quick<'a> {
     Layer(Layer<'a>),
     Floats(Floats<'a>),
+}
+
+impl<'a> Quick<'a> {
+    /// None if there is no quicker way from such stages to such a store.
+    pub(crate) fn new(stages: &[Stage<'a>], store: &Store) -> Option<Self> {
+        let layer = Layer::new(stages, store).map(Self::Layer);
+        layer.or_else(|| Floats::new(stages, store).map(Self::Floats))
+    }
 }
 
 impl<'a> Finish<'a> {
     /// The stages in order, then the store. What the last stage gives has to be what the store takes.
     pub fn new(stages: &'a [Stage<'a>], store: Store<'a>) -> Self {
-        let layer = Layer::new(stages, &store).map(Quick::Layer);
-        let quick = layer.or_else(|| Floats::new(stages, &store).map(Quick::Floats));
+        let quick = Quick::new(stages, &store);
+        Self { stages, store, quick }
+    }
+
+    /// As [`Finish::new`], if the quicker way is known: that of these stages and of such a store.
+    pub(crate) fn by(stages: &'a [Stage<'a>], store: Store<'a>, quick: Option<Quick<'a>>) -> Self {
         Self { stages, store, quick }
     }
 

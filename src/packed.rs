@@ -11,7 +11,7 @@
 //! Kernels of other layouts cannot read it. They get the bytes as they were before ([`Packed::unpack`]); to move between
 //! machines there is a portable form, which is just those.
 
-use crate::buffer::{ALIGN, Buffer};
+use crate::buffer::{ALIGN, Buffer, ints};
 use crate::error::Error;
 use crate::kernel::Kernel;
 use crate::matrix::{Encoding, Offset, Operand, Order};
@@ -22,7 +22,7 @@ use crate::reading::Reading;
 use header::{Content, Header};
 use label::{Declared, Label};
 use layout::{Layout, Sections};
-use memory::{Memory, ints};
+use memory::Memory;
 use std::sync::{Mutex, PoisonError};
 
 mod bits;
@@ -289,7 +289,9 @@ impl Packed {
     /// All lines with their sums, for kernels that [`Packed::is_for`] admits.
     #[inline(always)]
     pub(crate) fn prepared(&self) -> Prepared<'_> {
-        Prepared { first: 0, bytes: self.bytes(), sums: ints(&self.blob()[self.sections.sums.clone()]), originals: &[] }
+        let all = self.memory.as_slice();
+        let (bytes, sums) = (&all[self.sections.bytes.clone()], ints(&all[self.sections.sums.clone()]));
+        Prepared { first: 0, bytes, sums, originals: &[] }
     }
 
     /// How many groups sums of 16 bits hold: for each panel those of its stretches. None if it is not known.

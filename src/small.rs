@@ -4,7 +4,8 @@ use crate::blocks::Shape;
 use crate::buffer::Carver;
 use crate::kernel::{Kernel, Tile};
 use crate::matrix::{Lines, Operand};
-use crate::output::{Finish, LineOffsets, Region, Sums};
+use crate::output::{Finish, Region, Sums};
+use crate::packed::Packed;
 use crate::prepare::Prepared;
 use crate::reading::Reading;
 use crate::source::{Factor, lhs_encoding};
@@ -19,60 +20,72 @@ const MOST_DEPTH: usize = 4096;
 /// Where there are more multiplications, a narrow kernel for small numbers gains more than it takes to find out whether it does.
 const FEW_MACS: f64 = 3e5;
 
-/// A small product of 8-bit operands, on one thread. Only the RHS may be packed already.
-pub(crate) struct Small<'a> {
+/// A small product of 8-bit operands, on one thread. Only the RHS may be packed already. It does not know the elements, so that
+/// it may be kept for others.
+pub(crate) struct Small {
     kernel: &'static Kernel,
     shape: Shape,
-    lhs: &'a Operand<'a>,
-    rhs: Rhs<'a>,
     readings: [Reading; 2],
-    offsets: [LineOffsets<'a>; 2],
     is_in_place: bool,
+    tiles: Tiles,
     room: Room,
 }
 
+/// The RHS of a product.
 enum Rhs<'a> {
     Operand(&'a Operand<'a>),
-    /// Packed for the kernel, and how many groups of each stretch sums of 16 bits hold.
-    Ready(Prepared<'a>, Option<&'a [u8]>),
+    /// Packed for the kernel.
+    Ready(&'a Packed),
 }
 
-impl<'a> Small<'a> {
+impl<'a> Rhs<'a> {
+    /// None if it is another kind.
+    #[inline(always)]
+    fn of(factor: &'a Factor<'a>) -> Option<Self> {
+        match factor.operand() {
+            Some(operand) => Some(Self::Operand(operand)),
+            None => factor.panels().map(Self::Ready),
+        }
+    }
+}
+
+impl Small {
     /// None if the product is of another kind.
     #[inline(always)]
-    pub(crate) fn new(kernel: &'static Kernel, lhs: &'a Factor<'a>, rhs: &'a Factor<'a>, shape: Shape) -> Option<Self> {
+    pub(crate) fn new(kernel: &'static Kernel, lhs: &Factor, rhs: &Factor, shape: Shape) -> Option<Self> {
         let macs = shape.macs();
         if macs > MOST_MACS || shape.depth > MOST_DEPTH || shape.depth == 0 {
             return None;
         }
-        let (operand, panels) = (lhs.operand()?, rhs.panels());
-        let may_be_narrow = || kernel.narrow.is_some() && (lhs.may_be_small() || rhs.may_be_small());
-        if macs > FEW_MACS && panels.is_none() && may_be_narrow() {
-            return None;
-        }
-        let (kernel, rhs_of, lhs_to, rhs_reading) = if let Some(operand) = rhs.operand() {
-            let lhs_to = kernel.groups.read_as(lhs.encoding(), operand.encoding, (operand.lines, operand.depth));
-            let to = kernel.groups.rhs_encoding(lhs_to);
-            (kernel, Rhs::Operand(operand), lhs_to, Reading::plain(operand.encoding, to))
-        } else {
-            let panels = panels?;
-            let kernel = if panels.is_for(kernel) { kernel } else { kernel.narrow? };
-            if !panels.is_for(kernel) {
-                return None;
+        let (operand, rhs_of) = (lhs.operand()?, Rhs::of(rhs)?);
+        let (kernel, is_ready, lhs_to, rhs_reading) = match rhs_of {
+            Rhs::Operand(operand) => {
+                let may_be_narrow = || kernel.narrow.is_some() && (lhs.may_be_small() || rhs.may_be_small());
+                if macs > FEW_MACS && may_be_narrow() {
+                    return None;
+                }
+                let lhs_to = kernel.groups.read_as(lhs.encoding(), operand.encoding, (operand.lines, operand.depth));
+                (kernel, false, lhs_to, Reading::plain(operand.encoding, kernel.groups.rhs_encoding(lhs_to)))
             }
-            let to = lhs_encoding(kernel.groups, Some(panels), lhs.encoding(), None);
-            (kernel, Rhs::Ready(panels.prepared(), panels.spans()), to, panels.reading())
+            Rhs::Ready(panels) => {
+                let kernel = if panels.is_for(kernel) { kernel } else { kernel.narrow? };
+                if !panels.is_for(kernel) {
+                    return None;
+                }
+                let to = lhs_encoding(kernel.groups, Some(panels), lhs.encoding(), None);
+                (kernel, true, to, panels.reading())
+            }
         };
         let lhs_reading = Reading::plain(lhs.encoding(), lhs_to);
-        let (lhs_offset, rhs_offset) = (lhs.line_offsets(&lhs_reading), rhs.line_offsets(&rhs_reading));
         let is_in_place = kernel.groups.read_in_place(operand, &lhs_reading);
-        let is_summed = [rhs_offset.uniform() != Some(0), lhs_offset.uniform() != Some(0)];
-        let room = Room::new(kernel, shape, is_in_place, matches!(rhs_of, Rhs::Ready(..)), is_summed);
+        let is_added_to = |factor: &Factor, reading| factor.line_offsets(reading).uniform() != Some(0);
+        let is_summed = [is_added_to(rhs, &rhs_reading), is_added_to(lhs, &lhs_reading)];
+        let tiles = Tiles::new(kernel, shape);
+        let room = Room::new(kernel, shape, &tiles, is_in_place, is_ready, is_summed);
         if room.len(2 * room.acc) > MOST_ROOM {
             return None;
         }
-        let (readings, offsets) = ([lhs_reading, rhs_reading], [lhs_offset, rhs_offset]);
-        Some(Self { kernel, shape, lhs: operand, rhs: rhs_of, readings, offsets, is_in_place, room })
+        Some(Self { kernel, shape, readings: [lhs_reading, rhs_reading], is_in_place, tiles, room })
     }
 
     /// With this finish, or with any.
@@ -87,25 +100,33 @@ impl<'a> Small<'a> {
         finish.room(self.room.acc, self.shape.rows)
     }
 
-    /// Computes it in `scratch`, of as many bytes as [`Small::scratch_len`] says, which begin on a cache line.
-    pub(crate) fn run(&self, finish: &Finish, scratch: &mut [u8]) {
+    /// Computes it of operands like those it was made for, in `scratch`, of as many bytes as [`Small::scratch_len`] says, which
+    /// begin on a cache line.
+    ///
+    /// # Panics
+    /// If they are others.
+    pub(crate) fn run(&self, lhs: &Factor, rhs: &Factor, finish: &Finish, scratch: &mut [u8]) {
+        let (Some(operand), Some(rhs_of)) = (lhs.operand(), Rhs::of(rhs)) else { panic!("other operands") };
         let Self { kernel, shape: Shape { rows, cols, depth }, ref room, .. } = *self;
+        let Tiles { height, together, pitch, panel_len } = self.tiles;
         let mut carver = Carver::new(scratch);
         let (lhs_bytes, rhs_bytes) = (carver.bytes(room.lhs), carver.bytes(room.rhs));
         let (lhs_sums, ints) = carver.ints(room.ints(self.finishing(finish))).split_at_mut(room.lhs_sums);
         let (rhs_sums, ints) = ints.split_at_mut(room.rhs_sums);
         let (acc, finishing) = ints.split_at_mut(room.acc);
         let lines = if self.is_in_place {
-            let lines = self.lhs.lines();
+            let lines = operand.lines();
             kernel.sum_in_place(lines, &self.readings[LHS], lhs_sums);
             lines
         } else {
-            let pitch = pitch(kernel, depth);
-            kernel.pack_lines_apart(self.lhs, &self.readings[LHS], 0..rows, pitch, lhs_bytes, lhs_sums);
+            kernel.pack_lines_apart(operand, &self.readings[LHS], 0..rows, pitch, lhs_bytes, lhs_sums);
             Lines::packed(lhs_bytes, rows, pitch, 0..pitch)
         };
-        let (panels, rhs_sums, spans): (&[u8], &[i32], _) = match self.rhs {
-            Rhs::Ready(prepared, spans) => (prepared.bytes, prepared.sums, spans),
+        let (panels, rhs_sums, spans): (&[u8], &[i32], _) = match rhs_of {
+            Rhs::Ready(panels) => {
+                let Prepared { bytes, sums, .. } = panels.prepared();
+                (bytes, sums, panels.spans())
+            }
             Rhs::Operand(operand) => {
                 kernel.pack_panels(operand, &self.readings[RHS], 0..cols, rhs_bytes, rhs_sums);
                 (rhs_bytes, rhs_sums, None)
@@ -119,14 +140,13 @@ impl<'a> Small<'a> {
             col_sums: &[],
             row_originals: &[],
             col_originals: &[],
-            row_offsets: self.offsets[LHS],
-            col_offsets: self.offsets[RHS],
+            row_offsets: lhs.line_offsets(&self.readings[LHS]),
+            col_offsets: rhs.line_offsets(&self.readings[RHS]),
             rescale: None,
         };
         let as_sums = finish.sums().zip(region.uniform());
         let is_turned = self.is_in_place && self.readings[LHS].is_turn();
-        let (width, panel_len) = (kernel.width, kernel.pad(depth) * kernel.width);
-        let Tiles { height, together } = Tiles::new(kernel, rows);
+        let width = kernel.width;
         // Not `step_by`, which divides.
         let (mut panel, mut first) = (0, 0);
         while first < cols {
@@ -180,21 +200,27 @@ impl<'a> Small<'a> {
 const LHS: usize = 0;
 const RHS: usize = 1;
 
-/// Rows of a tile, and of those that are finished together.
+/// How a product is cut.
 struct Tiles {
+    /// Rows of a tile, and of those that are finished together.
     height: usize,
     together: usize,
+    /// Bytes from one packed line of the LHS to the next.
+    pitch: usize,
+    /// Bytes of a panel.
+    panel_len: usize,
 }
 
 impl Tiles {
     /// As equal as can be. To divide takes as long as much else here, so it is left out for one tile.
     #[inline(always)]
-    fn new(kernel: &Kernel, rows: usize) -> Self {
+    fn new(kernel: &Kernel, Shape { rows, depth, .. }: Shape) -> Self {
+        let (pitch, panel_len) = (pitch(kernel, depth), kernel.pad(depth) * kernel.width);
         if rows <= kernel.rows {
-            return Self { height: rows, together: rows };
+            return Self { height: rows, together: rows, pitch, panel_len };
         }
         let height = rows.div_ceil(rows.div_ceil(kernel.rows));
-        Self { height, together: height * kernel.finished_together() }
+        Self { height, together: height * kernel.finished_together(), pitch, panel_len }
     }
 }
 
@@ -216,14 +242,21 @@ struct Room {
 
 impl Room {
     #[inline(always)]
-    fn new(kernel: &Kernel, shape: Shape, is_in_place: bool, is_ready: bool, is_summed: [bool; 2]) -> Self {
+    fn new(
+        kernel: &Kernel,
+        shape: Shape,
+        tiles: &Tiles,
+        is_in_place: bool,
+        is_ready: bool,
+        is_summed: [bool; 2],
+    ) -> Self {
         let cols = if is_ready { 0 } else { shape.cols.next_multiple_of(kernel.width) };
         Self {
-            lhs: if is_in_place { 0 } else { shape.rows * pitch(kernel, shape.depth) },
+            lhs: if is_in_place { 0 } else { shape.rows * tiles.pitch },
             rhs: cols * kernel.pad(shape.depth),
             lhs_sums: if is_summed[LHS] { shape.rows } else { 0 },
             rhs_sums: if is_summed[RHS] { cols } else { 0 },
-            acc: shape.rows.min(Tiles::new(kernel, shape.rows).together) * kernel.width,
+            acc: shape.rows.min(tiles.together) * kernel.width,
         }
     }
 

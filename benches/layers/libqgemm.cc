@@ -1,4 +1,4 @@
-// Layers in libqgemm. Plans are made and weights packed once.
+// Layers in libqgemm. Plans are made, weights packed and calls prepared once.
 
 #include "layer.h"
 
@@ -27,10 +27,7 @@ qgemm_i32_values per_channel(const std::vector<std::int32_t> &values) {
 
 // It is never freed.
 struct Opened {
-    qgemm_conv_plan *plan = nullptr;
-    qgemm_operand image = QGEMM_OPERAND_INIT, weights = QGEMM_OPERAND_INIT;
-    qgemm_result result = QGEMM_RESULT_INIT;
-    std::vector<qgemm_stage> stages;
+    qgemm_prepared *call = nullptr;
     std::vector<std::int32_t> multipliers, exponents;
 
     explicit Opened(const layer &layer);
@@ -48,26 +45,27 @@ Opened::Opened(const layer &layer) {
     desc.input_type = byte(layer.image_is_signed), desc.weights_type = byte(layer.weights_are_signed);
     qgemm_conv_images images = QGEMM_CONV_IMAGES_INIT;
     images.batch = 1, images.height = images.width = layer.size;
+    qgemm_conv_plan *plan;
     check(qgemm_conv_plan_create(&desc, &images, &plan));
 
+    qgemm_operand image = QGEMM_OPERAND_INIT, weights = QGEMM_OPERAND_INIT;
+    qgemm_result result = QGEMM_RESULT_INIT;
     image.data = layer.image, image.type = desc.input_type, image.offset.value = -layer.image_zero_point;
     result.data = layer.result, result.type = desc.input_type;
     weights.data = layer.weights, weights.type = desc.weights_type;
     weights.offset.value = -layer.weights_zero_point;
-    // Those of a depthwise filter are read as they lie.
-    if (layer.groups == 1) {
-        weights.order = QGEMM_COL_MAJOR;
-        qgemm_packed *packed;
-        check(qgemm_conv_pack(&desc, &weights, nullptr, &packed));
-        weights.data = nullptr, weights.packed = packed;
-    }
+    weights.order = layer.groups == 1 ? QGEMM_COL_MAJOR : QGEMM_ROW_MAJOR;
+    qgemm_packed *packed;
+    check(qgemm_conv_pack(&desc, &weights, nullptr, &packed));
+    weights.data = nullptr, weights.packed = packed;
 
     // A ReLU is what saturation does, as the result's zero point is the least number of its type.
-    stages.resize(3);
+    qgemm_stage stages[3] = {};
     stages[0].kind = QGEMM_STAGE_BIAS;
     stages[0].u.bias.bias = {layer.biases, layer.results, 0, QGEMM_PER_COL};
     stages[1] = scaling(layer);
     stages[2].kind = QGEMM_STAGE_CAST_SATURATING;
+    check(qgemm_conv_prepare(nullptr, plan, &image, &weights, &result, stages, 3, nullptr, &call));
 }
 
 qgemm_stage Opened::scaling(const layer &layer) {
@@ -98,7 +96,6 @@ void *layer_open(const layer *given) {
 void layer_run(void *const *layers, int count) {
     for (int i = 0; i < count; i++) {
         const Opened &opened = *static_cast<const Opened *>(layers[i]);
-        check(qgemm_conv_run(nullptr, opened.plan, &opened.image, &opened.weights, &opened.result,
-                             opened.stages.data(), opened.stages.size(), nullptr));
+        check(qgemm_prepared_run(opened.call, nullptr, nullptr, nullptr));
     }
 }

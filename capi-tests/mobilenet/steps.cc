@@ -44,15 +44,14 @@ private:
     struct Free {
         void operator()(qgemm_conv_plan *plan) const { qgemm_conv_plan_free(plan); }
         void operator()(qgemm_packed *packed) const { qgemm_packed_free(packed); }
+        void operator()(qgemm_prepared *call) const { qgemm_prepared_free(call); }
     };
 
-    // The stages point at these.
-    std::vector<std::int8_t> weights;
+    // The prepared call needs all of these, so it is the first to go.
     std::vector<std::int32_t> biases, multipliers, exponents;
-    std::vector<qgemm_stage> stages;
-    qgemm_operand image = QGEMM_OPERAND_INIT, filter = QGEMM_OPERAND_INIT;
     std::unique_ptr<qgemm_conv_plan, Free> plan;
     std::unique_ptr<qgemm_packed, Free> packed;
+    std::unique_ptr<qgemm_prepared, Free> call;
 };
 
 qgemm_i32_values per_channel(const std::vector<std::int32_t> &values) {
@@ -60,7 +59,7 @@ qgemm_i32_values per_channel(const std::vector<std::int32_t> &values) {
 }
 
 Convolution::Convolution(const Layer &layer)
-    : weights(layer.weights), biases(layer.biases), multipliers(biases.size()), exponents(biases.size()) {
+    : biases(layer.biases), multipliers(biases.size()), exponents(biases.size()) {
     const auto rows =
         padding(layer, layer.input.height, layer.output.height, layer.filter_height, layer.stride_height);
     const auto cols = padding(layer, layer.input.width, layer.output.width, layer.filter_width, layer.stride_width);
@@ -78,23 +77,20 @@ Convolution::Convolution(const Layer &layer)
     check(qgemm_conv_plan_create(&desc, &images, &planned));
     plan.reset(planned);
 
-    image.offset.value = -layer.input.zero_point;
-    filter.data = weights.data();
-    // Those of a depthwise filter, tap by tap, are read as they lie.
-    if (!layer.is_depthwise()) {
-        filter.order = QGEMM_COL_MAJOR;  // all weights of an output channel, then those of the next
-        qgemm_packed *made = nullptr;
-        check(qgemm_conv_pack(&desc, &filter, nullptr, &made));
-        packed.reset(made);
-        filter.data = nullptr, filter.packed = made;
-    }
+    qgemm_operand weights = QGEMM_OPERAND_INIT;
+    weights.data = layer.weights.data();
+    // Those of a depthwise filter lie tap by tap; else all weights of an output channel, then those of the next.
+    weights.order = layer.is_depthwise() ? QGEMM_ROW_MAJOR : QGEMM_COL_MAJOR;
+    qgemm_packed *made = nullptr;
+    check(qgemm_conv_pack(&desc, &weights, nullptr, &made));
+    packed.reset(made);
 
     // A sum is worth input scale * weight scale; the output is to be worth output scale.
     for (std::size_t channel = 0; channel < biases.size(); channel++) {
         const double scale = layer.input.scale * layer.weight_scales[channel] / layer.output.scale;
         check(qgemm_quantize_multiplier(scale, &multipliers[channel], &exponents[channel]));
     }
-    stages.resize(4);
+    qgemm_stage stages[4] = {};
     stages[0].kind = QGEMM_STAGE_BIAS;
     stages[0].u.bias.bias = per_channel(biases);
     stages[1].kind = QGEMM_STAGE_SCALE;
@@ -105,14 +101,19 @@ Convolution::Convolution(const Layer &layer)
     stages[2].kind = QGEMM_STAGE_CLAMP;
     stages[2].u.clamp = activation_range(layer);
     stages[3].kind = QGEMM_STAGE_CAST_SATURATING;
+
+    // All but the elements is told and checked once.
+    qgemm_operand image = QGEMM_OPERAND_INIT, filter = QGEMM_OPERAND_INIT;
+    image.offset.value = -layer.input.zero_point, filter.packed = packed.get();
+    qgemm_result output = QGEMM_RESULT_INIT;
+    output.type = QGEMM_TYPE_S8;
+    qgemm_prepared *prepared = nullptr;
+    check(qgemm_conv_prepare(nullptr, plan.get(), &image, &filter, &output, stages, 4, nullptr, &prepared));
+    call.reset(prepared);
 }
 
 void Convolution::run(const std::int8_t *input, std::int8_t *output) const {
-    qgemm_operand from = image;
-    from.data = input;
-    qgemm_result to = QGEMM_RESULT_INIT;
-    to.data = output, to.type = QGEMM_TYPE_S8;
-    check(qgemm_conv_run(nullptr, plan.get(), &from, &filter, &to, stages.data(), stages.size(), nullptr));
+    check(qgemm_prepared_run(call.get(), input, nullptr, output));
 }
 
 // The means of pixels, rounded to nearest, ties away from zero. No window reaches beyond the image.

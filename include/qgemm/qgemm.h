@@ -671,6 +671,15 @@ typedef struct qgemm_conv_plan qgemm_conv_plan;
  */
 typedef struct qgemm_packed qgemm_packed;
 
+/**
+ * A product or a convolution with all that is known of it before its elements are: checked and prepared once, by
+ * qgemm_gemm_prepare() or qgemm_conv_prepare(), run as often as there are elements, by qgemm_prepared_run(), and freed by
+ * qgemm_prepared_free(). For small ones that takes half the time of a call of qgemm_gemm() or qgemm_conv_run().
+ *
+ * It never changes: any number of threads may run it at once, unless it was given a workspace.
+ */
+typedef struct qgemm_prepared qgemm_prepared;
+
 /** An integer parameter: one value, or one for each row or each column. All zeros are the value 0 for all. */
 typedef struct qgemm_i32_values {
     /** The values, one for each row or column. Read only if axis is not QGEMM_UNIFORM. */
@@ -2811,6 +2820,96 @@ qgemm_status qgemm_conv_workspace_size(const struct qgemm_context *context,
                                        const struct qgemm_operand *weights,
                                        const struct qgemm_result *result,
                                        size_t *size);
+
+/**
+ * Prepares a product: qgemm_gemm() with all of its arguments but the elements.
+ *
+ * What the arguments point at has to stay where and as it is until the prepared call is freed, the structs themselves excepted:
+ * the context, packed operands, and the values of offsets and stages. Tensors that stages read (residuals and the like) have to
+ * stay where they are, and are read by each run.
+ *
+ * @param context      as in qgemm_gemm(); freed after the prepared call
+ * @param lhs          as in qgemm_gemm(). Its data is used by runs that are given none; it may be NULL
+ * @param rhs          as in qgemm_gemm(); its data likewise
+ * @param result       as in qgemm_gemm(); its data likewise
+ * @param stages       as in qgemm_gemm()
+ * @param stage_count  as in qgemm_gemm()
+ * @param options      as in qgemm_gemm(). Whether sums overflow is judged here, whether elements are in range by each run. If there is
+ *                     a workspace, each run uses it, so that no two may be under way at once
+ * @param prepared     receives the prepared call
+ * @return QGEMM_STATUS_OK, or why prepared was not written: as qgemm_gemm(), but for OVERLAP and RANGE; details in qgemm_last_error()
+ *
+ * @pre As for qgemm_gemm(), for the time that is said above.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_gemm_prepare(const struct qgemm_context *context,
+                                const struct qgemm_operand *lhs,
+                                const struct qgemm_operand *rhs,
+                                const struct qgemm_result *result,
+                                const struct qgemm_stage *stages,
+                                size_t stage_count,
+                                const struct qgemm_gemm_options *options,
+                                struct qgemm_prepared **prepared);
+
+/**
+ * Prepares a convolution: qgemm_conv_run() with all of its arguments but the elements.
+ *
+ * What the arguments point at has to stay as qgemm_gemm_prepare() says, and so does the plan. Weights had better be packed by
+ * qgemm_conv_pack(), those of a depthwise convolution, too: they are made ready here, so that no run has to.
+ *
+ * @param context      as in qgemm_conv_run(); freed after the prepared call
+ * @param plan         as in qgemm_conv_run(); freed after the prepared call
+ * @param image        as in qgemm_conv_run(). Its data is used by runs that are given none; it may be NULL
+ * @param weights      as in qgemm_conv_run(); their data likewise
+ * @param result       as in qgemm_conv_run(); its data likewise
+ * @param stages       as in qgemm_conv_run()
+ * @param stage_count  as in qgemm_conv_run()
+ * @param options      as in qgemm_conv_run(), and as qgemm_gemm_prepare() says
+ * @param prepared     receives the prepared call
+ * @return QGEMM_STATUS_OK, or why prepared was not written: as qgemm_conv_run(), but for OVERLAP and RANGE; details in
+ *         qgemm_last_error()
+ *
+ * @pre As for qgemm_conv_run(), for the time that is said at qgemm_gemm_prepare().
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_conv_prepare(const struct qgemm_context *context,
+                                const struct qgemm_conv_plan *plan,
+                                const struct qgemm_operand *image,
+                                const struct qgemm_operand *weights,
+                                const struct qgemm_result *result,
+                                const struct qgemm_stage *stages,
+                                size_t stage_count,
+                                const struct qgemm_gemm_options *options,
+                                struct qgemm_prepared **prepared);
+
+/**
+ * Runs a prepared call: computes what qgemm_gemm() or qgemm_conv_run() would of the arguments that it was made with and these elements.
+ *
+ * @param prepared  the prepared call
+ * @param lhs       the elements of lhs, or of the image; NULL for those that it was prepared with, or if they are packed
+ * @param rhs       the elements of rhs, or the weights; NULL likewise
+ * @param result    where the result goes; NULL for the place that it was prepared with
+ * @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER (there are no elements, here or there), OPTION (elements beside
+ *         packed ones), ALIGNMENT (of result), TOO_LARGE, OVERLAP, RANGE (if asked for), WORKSPACE (the number of threads has
+ *         changed), OUT_OF_MEMORY; details in qgemm_last_error()
+ *
+ * @pre prepared was not freed. The elements reach as far as its sizes and strides say, and nobody writes to them, or reads the
+ * result, during the call.
+ */
+QGEMM_NODISCARD
+qgemm_status qgemm_prepared_run(const struct qgemm_prepared *prepared,
+                                const void *lhs,
+                                const void *rhs,
+                                void *result);
+
+/**
+ * Frees a prepared call.
+ *
+ * @param prepared  what qgemm_gemm_prepare() or qgemm_conv_prepare() made, or NULL, which does nothing
+ *
+ * @pre No run of it is under way, and none is begun again.
+ */
+void qgemm_prepared_free(struct qgemm_prepared *prepared);
 
 /**
  * Makes a context. Threads of its own start at once, and sleep between products. Should the system refuse to start so

@@ -18,6 +18,7 @@ use crate::kernel::Kernel;
 use crate::matrix::{Encoding, Offset, bytes_of};
 use crate::output::Finish;
 use crate::packed::{Packing, Purpose, ResultOrder, Side};
+use crate::source::Factor;
 use std::mem::MaybeUninit;
 
 /// How much memory packed weights take at most: for callers who bring their own, and to know before.
@@ -296,7 +297,7 @@ impl PackOptions {
 
 /// # Safety
 /// `options` is null or has as many bytes as it says.
-unsafe fn run_options(options: *const GemmOptions) -> Result<GemmOptions, Failure> {
+pub(super) unsafe fn run_options(options: *const GemmOptions) -> Result<GemmOptions, Failure> {
     let (mut read, mut depths) = (GemmOptions::NONE, None);
     // SAFETY: this function's own promise.
     unsafe { read.read(options, &mut depths)? };
@@ -311,7 +312,7 @@ impl<'a> Call<'a> {
     ///
     /// # Safety
     /// As for `qgemm_conv_run`.
-    unsafe fn read_conv(
+    pub(super) unsafe fn read_conv(
         &mut self,
         plan: &Plan,
         image: *const RawOperand,
@@ -356,11 +357,17 @@ impl<'a> Call<'a> {
     /// The convolution of its matrices.
     #[inline(always)]
     fn conv(&'a self, plan: &'a Plan) -> Result<Conv<'a>, Failure> {
-        let (Some(&image), Offset::Uniform(offset)) = (self.lhs.operand(), self.lhs.offset()) else {
-            return Err(Error::Internal.into());
-        };
-        Conv::new(plan, image, (offset, self.lhs.promised()), &self.rhs).within("image")
+        conv(plan, &self.lhs, &self.rhs)
     }
+}
+
+/// The convolution of an image with weights.
+#[inline(always)]
+pub(super) fn conv<'a>(plan: &'a Plan, image: &Factor<'a>, weights: &'a Factor<'a>) -> Result<Conv<'a>, Failure> {
+    let (Some(&pixels), Offset::Uniform(offset)) = (image.operand(), image.offset()) else {
+        return Err(Error::Internal.into());
+    };
+    Conv::new(plan, pixels, (offset, image.promised()), weights).within("image")
 }
 
 fn check_row_major(order: u32) -> Result<(), Error> {

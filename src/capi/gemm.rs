@@ -278,7 +278,7 @@ impl<'a> Call<'a> {
     ///
     /// # Safety
     /// As for `qgemm_gemm`.
-    unsafe fn read(
+    pub(super) unsafe fn read(
         &mut self,
         lhs: *const RawOperand,
         rhs: *const RawOperand,
@@ -312,7 +312,7 @@ impl<'a> Call<'a> {
     }
 
     /// Takes fewer bits of the elements, if any depths are given: of the caller's sides, whichever way it is computed.
-    fn requantize(&mut self, depths: &Option<BitDepths>) -> Result<(), Error> {
+    pub(super) fn requantize(&mut self, depths: &Option<BitDepths>) -> Result<(), Error> {
         let Some(depths) = depths else { return Ok(()) };
         if self.sums() == Gives::Floats {
             return Err(Error::ScaledTwice { other: "options->bit_depth may not be given" });
@@ -323,23 +323,16 @@ impl<'a> Call<'a> {
 
     /// What the flags ask for: that no sum can leave 32 bits, which `bound` tells, and that no element strays.
     pub(super) fn check_numbers(&self, flags: u32, bound: impl FnOnce() -> u128) -> Result<(), Error> {
+        self.check_overflow(flags, bound)?;
+        if flags & QGEMM_CHECK_RANGE != 0 { check_ranges(self.names, [&self.lhs, &self.rhs]) } else { Ok(()) }
+    }
+
+    /// The first of these.
+    pub(super) fn check_overflow(&self, flags: u32, bound: impl FnOnce() -> u128) -> Result<(), Error> {
         if flags & QGEMM_CHECK_OVERFLOW != 0 && self.has_results() {
             let bound = bound();
             if bound > i32::MAX as u128 {
                 return Err(Error::Overflow { bound });
-            }
-        }
-        if flags & QGEMM_CHECK_RANGE != 0 { self.check_ranges() } else { Ok(()) }
-    }
-
-    /// No element may be outside of the range that was promised.
-    fn check_ranges(&self) -> Result<(), Error> {
-        let [lhs, rhs] = self.names;
-        for (operand, factor, side) in [(lhs, &self.lhs, Side::Lhs), (rhs, &self.rhs, Side::Rhs)] {
-            if let Some(Stray { line, depth, value }) = factor.stray()? {
-                let (row, col) = if side == Side::Lhs { (line, depth) } else { (depth, line) };
-                let ElementRange { least, greatest } = factor.promised();
-                return Err(Error::Range { operand, row, col, value, least, greatest });
             }
         }
         Ok(())
@@ -349,13 +342,8 @@ impl<'a> Call<'a> {
         self.frame.rows > 0 && self.frame.cols > 0
     }
 
-    /// The sides of the row-major result that is computed. A column-major one is the row-major transpose, and
-    /// (A B)ᵀ = Bᵀ Aᵀ: as lines × depth the operands stay what they are and change sides.
     fn sides(&self) -> [&Factor<'a>; 2] {
-        match self.frame.major {
-            Major::Row => [&self.lhs, &self.rhs],
-            Major::Col => [&self.rhs, &self.lhs],
-        }
+        self.frame.sides(&self.lhs, &self.rhs)
     }
 
     pub(super) fn words<S>(&self, stages: S) -> Words<'a, S> {
@@ -414,24 +402,44 @@ impl<'a> Call<'a> {
         .within("result")
     }
 
-    /// The workspace may not be memory that is in use.
     pub(super) fn check_apart(&self, workspace: &Runs, finish: &Finish) -> Result<(), Failure> {
-        let [lhs, rhs] = self.names;
-        let uses = [
-            ("result", workspace.overlap(&finish.store().runs())),
-            (lhs, self.lhs.meets(workspace)),
-            (rhs, self.rhs.meets(workspace)),
-            ("what a stage reads", finish.stages().iter().any(|stage| stage.reads(workspace))),
-        ];
-        match uses.iter().find(|(_, is_used)| *is_used) {
-            Some(&(input, _)) => Err(Error::Overlap { output: "options->workspace", input }.into()),
-            None => Ok(()),
-        }
+        Ok(check_apart(workspace, self.names, [&self.lhs, &self.rhs], finish)?)
     }
 
     pub(super) fn check_overlap(&self, store: &Store, stages: &[Stage]) -> Result<(), Failure> {
         let [lhs, rhs] = self.names;
         Ok(check_overlap("result", store, [(lhs, &self.lhs), (rhs, &self.rhs)], stages)?)
+    }
+}
+
+/// No element may be outside of the range that was promised.
+pub(super) fn check_ranges(names: [&'static str; 2], sides: [&Factor; 2]) -> Result<(), Error> {
+    for ((operand, factor), side) in names.into_iter().zip(sides).zip([Side::Lhs, Side::Rhs]) {
+        if let Some(Stray { line, depth, value }) = factor.stray()? {
+            let (row, col) = if side == Side::Lhs { (line, depth) } else { (depth, line) };
+            let ElementRange { least, greatest } = factor.promised();
+            return Err(Error::Range { operand, row, col, value, least, greatest });
+        }
+    }
+    Ok(())
+}
+
+/// The workspace may not be memory that is in use.
+pub(super) fn check_apart(
+    workspace: &Runs,
+    names: [&'static str; 2],
+    [lhs, rhs]: [&Factor; 2],
+    finish: &Finish,
+) -> Result<(), Error> {
+    let uses = [
+        ("result", workspace.overlap(&finish.store().runs())),
+        (names[0], lhs.meets(workspace)),
+        (names[1], rhs.meets(workspace)),
+        ("what a stage reads", finish.stages().iter().any(|stage| stage.reads(workspace))),
+    ];
+    match uses.iter().find(|(_, is_used)| *is_used) {
+        Some(&(input, _)) => Err(Error::Overlap { output: "options->workspace", input }),
+        None => Ok(()),
     }
 }
 

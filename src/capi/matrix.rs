@@ -383,6 +383,12 @@ impl Frame {
         if self.major == Major::Row { (self.rows, self.cols) } else { (self.cols, self.rows) }
     }
 
+    /// The sides of the row-major result that is computed. A column-major one is the row-major transpose, and
+    /// (A B)ᵀ = Bᵀ Aᵀ: as lines × depth the operands stay what they are and change sides.
+    pub(super) fn sides<'f, 'a>(&self, lhs: &'f Factor<'a>, rhs: &'f Factor<'a>) -> [&'f Factor<'a>; 2] {
+        if self.major == Major::Row { [lhs, rhs] } else { [rhs, lhs] }
+    }
+
     /// # Safety
     /// `data` has `len` values, unchanged for `'a`.
     #[inline(always)]

@@ -12,12 +12,14 @@
 
 use super::{Axis, Filter, Place, Plan};
 use crate::blocks::Cut;
-use crate::buffer::Carver;
+use crate::buffer::{Buffer, Carver};
 use crate::context::Context;
 use crate::desks::Desks;
+use crate::error::Error;
 use crate::kernel::{Group, Kernel, Taps, TapsLoop};
 use crate::matrix::{Encoding, Offset, Operand};
 use crate::output::{Finish, LineOffsets, Region};
+use crate::scratch::Scratch;
 use crate::source::Factor;
 use std::ops::Range;
 
@@ -71,6 +73,8 @@ pub(super) struct Depthwise<'a> {
     is_double: bool,
     /// Bytes of the longest strip.
     strip_len: usize,
+    /// The weights as they are multiplied, if they were made ready.
+    ready: Option<&'a [u8]>,
 }
 
 impl<'a> Depthwise<'a> {
@@ -103,7 +107,9 @@ impl<'a> Depthwise<'a> {
         let width = plan.results().size[1];
         let tile = if width <= TILE { TILE / width * width } else { width.div_ceil(width.div_ceil(TILE)) };
         let is_double = layout.is_double(&down, plan.results().size[0]);
-        let mut depthwise = Self { plan, image, offset, weights, layout, tile, stretch: 1, is_double, strip_len: 0 };
+        let (stretch, strip_len) = (1, 0);
+        let mut depthwise =
+            Self { plan, image, offset, weights, layout, tile, stretch, is_double, strip_len, ready: None };
         let strip = depthwise.strip::<LANES>(0);
         let len = |windows: usize| strip.len(windows) * depthwise.lanes() * size_of::<Group>();
         let stretch = (1..=tile.min(width)).rev().find(|&windows| len(windows) <= MOST_STRIP).unwrap_or(1);
@@ -111,8 +117,41 @@ impl<'a> Depthwise<'a> {
         Some(depthwise)
     }
 
+    /// The weights, packed already, as they are multiplied. None if they lie as the caller has them.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub(super) fn make_ready(&self, kernel: &Kernel) -> Result<Option<Buffer>, Error> {
+        if self.weights.operand().is_some() {
+            return Ok(None);
+        }
+        let mut ready = Buffer::empty();
+        ready.reserve(self.packing_len())?;
+        let mut carver = Carver::new(ready.as_mut_slice());
+        // What is kept lies first.
+        let bytes = carver.bytes(self.layout.len());
+        self.pack(kernel, bytes, carver.bytes(self.unpacked_len()));
+        Ok(Some(ready))
+    }
+
+    /// With weights that [`Depthwise::make_ready`] made so.
+    pub(super) fn with(self, ready: &'a Buffer) -> Self {
+        Self { ready: Some(&ready.as_slice()[..self.layout.len()]), ..self }
+    }
+
+    /// The weights as they are multiplied, in `bytes`.
+    fn pack<'b>(&self, kernel: &Kernel, bytes: &'b mut [u8], unpacked: &mut [u8]) -> Weights<'b> {
+        let weights = self.weights.operand_in(unpacked);
+        Weights::pack(kernel.taps, self.layout, &weights, self.weights.offset(), bytes)
+    }
+
+    /// Bytes that this takes.
+    fn packing_len(&self) -> usize {
+        if self.ready.is_some() { 0 } else { self.layout.len() + Carver::cost(self.unpacked_len()) }
+    }
+
     /// On how many threads computing it pays.
-    pub(super) fn threads(&self, context: &Context) -> usize {
+    fn threads(&self, context: &Context) -> usize {
         let macs = self.plan.positions() as f64 * self.layout.macs();
         let is_shared = macs >= WORTH_WAKING || macs >= WORTH_SHARING && context.threads.are_worth_it();
         if is_shared { context.threads() } else { 1 }
@@ -120,16 +159,35 @@ impl<'a> Depthwise<'a> {
 
     /// How many bytes it is computed in, on so many threads.
     pub(super) fn scratch_len(&self, threads: usize) -> usize {
-        self.unpacked_len() + self.layout.len() + self.desks(threads).scratch_len()
+        self.packing_len() + self.desks(threads).scratch_len()
+    }
+
+    /// Computes all results, in memory of the caller's if there is any.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], [`Error::Workspace`], and then nothing was written.
+    pub(super) fn run_in(&self, context: &Context, finish: &Finish, workspace: Option<&mut [u8]>) -> Result<(), Error> {
+        let threads = self.threads(context);
+        let len = self.scratch_len(threads);
+        let mut scratch = match workspace {
+            Some(workspace) => Scratch::callers(workspace, len)?,
+            None => context.scratch(len)?,
+        };
+        self.run(context, threads, finish, scratch.as_mut_slice());
+        Ok(())
     }
 
     /// Computes all results on so many threads, in `scratch`, of as many bytes as [`Depthwise::scratch_len`] says, which begin on a
     /// cache line.
     pub(super) fn run(&self, context: &Context, threads: usize, finish: &Finish, scratch: &mut [u8]) {
         let mut carver = Carver::new(scratch);
-        let weights = self.weights.operand_in(carver.bytes(self.unpacked_len()));
-        let bytes = carver.bytes(self.layout.len());
-        let weights = Weights::pack(context.kernel.taps, self.layout, &weights, self.weights.offset(), bytes);
+        let weights = match self.ready {
+            Some(ready) => Weights::packed(self.layout, ready),
+            None => {
+                let bytes = carver.bytes(self.layout.len());
+                self.pack(context.kernel, bytes, carver.bytes(self.unpacked_len()))
+            }
+        };
         let cut = self.cut(threads);
         let worker = Worker { depthwise: self, context, weights, finish };
         self.desks(threads).work(
@@ -158,7 +216,7 @@ impl<'a> Depthwise<'a> {
 
     /// The weights that are packed are unpacked here.
     fn unpacked_len(&self) -> usize {
-        if self.weights.operand().is_some() { 0 } else { Carver::cost(self.weights.lines() * self.weights.depth()) }
+        if self.weights.operand().is_some() { 0 } else { self.weights.lines() * self.weights.depth() }
     }
 
     /// Lanes of the widest panel.

@@ -28,6 +28,16 @@ impl<'a, T> Output<'a, T> {
         Some(Self { data, stride, rows, cols, lifetime: PhantomData })
     }
 
+    /// The same view of other elements. None if it reaches beyond the address space.
+    ///
+    /// # Safety
+    /// As for [`Output::from_raw`].
+    #[inline(always)]
+    pub(crate) unsafe fn at(&self, data: *mut T) -> Option<Self> {
+        // SAFETY: this function's own promise.
+        unsafe { Self::from_raw(data, (self.rows, self.cols), self.stride) }
+    }
+
     /// As [`Output::from_raw`], of a slice.
     ///
     /// # Panics

@@ -9,7 +9,8 @@ use crate::kernel::{FloatClamp, FloatColumns, FloatRows, Vectors};
 use crate::matrix::Output;
 
 /// DEQUANTIZE, then MULTIPLY_F32, BIAS_F32 and CLAMP_F32, each of which may be missing.
-pub(super) struct Floats<'a> {
+#[derive(Clone, Copy)]
+pub(crate) struct Floats<'a> {
     /// Not per row.
     scale: Values<'a, f32>,
     /// One for each row, if they are not 1.

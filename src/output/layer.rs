@@ -6,7 +6,8 @@ use super::{Cast, Region, Rounding, Scale, Stage, Store, Values};
 use crate::kernel::{Columns, Last, Rows, Rule, Vectors, Words};
 
 /// BIAS, SCALE or SCALE_F32, and CLAMP, of which the first and the last may be missing; then a saturating cast to bytes.
-pub(super) struct Layer<'a> {
+#[derive(Clone, Copy)]
+pub(crate) struct Layer<'a> {
     bias: Values<'a, i32>,
     scale: Factor<'a>,
     offset_after: i32,
@@ -16,6 +17,7 @@ pub(super) struct Layer<'a> {
     changes: bool,
 }
 
+#[derive(Clone, Copy)]
 enum Factor<'a> {
     /// Nothing is shifted to the left, and no multiplier is -2³¹.
     Fixed(Scale<'a>),

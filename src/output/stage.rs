@@ -128,23 +128,30 @@ impl Stage<'_> {
         }
     }
 
+    /// Whether any of the stage's parameters lies where it `is_so`.
+    #[inline(always)]
+    pub(crate) fn any_parameter(&self, mut is_so: impl FnMut(Runs) -> bool) -> bool {
+        let mut any = |runs: Option<Runs>| runs.is_some_and(&mut is_so);
+        match self {
+            Stage::Bias(bias) => any(bias.runs()),
+            Stage::QuantizeDown(stage) => {
+                any(stage.offset.runs()) || any(stage.multiplier.runs()) || any(stage.shift.runs())
+            }
+            Stage::Scale(stage) => any(stage.multiplier.runs()) || any(stage.exponent.runs()),
+            Stage::ScaleF32 { scale, .. } | Stage::Quantize { scale, .. } | Stage::QuantizeZeroFirst { scale, .. } => {
+                any(scale.runs())
+            }
+            Stage::Dequantize(values) | Stage::BiasF32(values) | Stage::MultiplyF32(values) => any(values.runs()),
+            Stage::Table(table) => any(Some(table.runs())),
+            Stage::Weighted(weighted) => any(weighted.offset.runs()),
+            _ => false,
+        }
+    }
+
     /// Whether any value of the stage's parameters lies there.
     #[inline(always)]
     pub(crate) fn has_parameters_in(&self, runs: &Runs) -> bool {
-        match self {
-            Stage::Bias(bias) => bias.meet(runs),
-            Stage::QuantizeDown(stage) => {
-                stage.offset.meet(runs) || stage.multiplier.meet(runs) || stage.shift.meet(runs)
-            }
-            Stage::Scale(stage) => stage.multiplier.meet(runs) || stage.exponent.meet(runs),
-            Stage::ScaleF32 { scale, .. } | Stage::Quantize { scale, .. } | Stage::QuantizeZeroFirst { scale, .. } => {
-                scale.meet(runs)
-            }
-            Stage::Dequantize(values) | Stage::BiasF32(values) | Stage::MultiplyF32(values) => values.meet(runs),
-            Stage::Table(table) => runs.overlap(&table.runs()),
-            Stage::Weighted(weighted) => weighted.offset.meet(runs),
-            _ => false,
-        }
+        self.any_parameter(|values| runs.overlap(&values))
     }
 
     /// Whether anything lies there that the stage reads.

@@ -3,6 +3,7 @@
 use super::Region;
 use crate::half::{to_bf16, to_f16};
 use crate::matrix::{Output, Runs};
+use std::ffi::c_void;
 
 /// How numbers of 32 bits become narrower ones. As wide as a register: where a byte was just written, and is then moved as a part
 /// of more, the processor waits.
@@ -34,6 +35,26 @@ pub enum Store<'a> {
 }
 
 impl Store<'_> {
+    /// The same at another address. None if it reaches beyond the address space.
+    ///
+    /// # Safety
+    /// As for [`Output::from_raw`], and `data` is aligned.
+    #[inline(always)]
+    pub(crate) unsafe fn at(&self, data: *mut c_void) -> Option<Self> {
+        // SAFETY: this function's own promise, for each.
+        unsafe {
+            Some(match self {
+                Store::I32(out) => Store::I32(out.at(data.cast())?),
+                Store::U8(out, cast) => Store::U8(out.at(data.cast())?, *cast),
+                Store::I8(out, cast) => Store::I8(out.at(data.cast())?, *cast),
+                Store::I16(out, cast) => Store::I16(out.at(data.cast())?, *cast),
+                Store::F32(out) => Store::F32(out.at(data.cast())?),
+                Store::Bf16(out) => Store::Bf16(out.at(data.cast())?),
+                Store::F16(out) => Store::F16(out.at(data.cast())?),
+            })
+        }
+    }
+
     /// Rows and columns of the result.
     pub(crate) fn shape(&self) -> (usize, usize) {
         match self {

@@ -70,6 +70,7 @@ impl<'a, T: Copy> Values<'a, T> {
     }
 
     /// Where those that are not uniform lie.
+    #[inline(always)]
     pub(crate) fn runs(&self) -> Option<Runs> {
         match self {
             Values::Uniform(_) => None,
@@ -79,12 +80,6 @@ impl<'a, T: Copy> Values<'a, T> {
 }
 
 impl<T: Copy> Values<'_, T> {
-    /// Whether any of those that are not uniform lies there.
-    #[inline]
-    pub(super) fn meet(&self, runs: &Runs) -> bool {
-        self.runs().is_some_and(|values| runs.overlap(&values))
-    }
-
     /// Whether all of them are `so`. All are looked at, for so the compiler makes vectors of the loop.
     #[inline]
     pub(crate) fn are_all(&self, so: impl Fn(T) -> bool) -> bool {

@@ -77,16 +77,7 @@ impl Memory {
     }
 }
 
-/// The numbers in a section, which starts on a cache line.
-#[inline]
-pub(super) fn ints(bytes: &[u8]) -> &[i32] {
-    // SAFETY: any four bytes are an i32.
-    let (before, ints, after) = unsafe { bytes.align_to() };
-    debug_assert!(before.is_empty() && after.is_empty());
-    ints
-}
-
-/// As [`ints`], to write them.
+/// The numbers in a section, which starts on a cache line, to write them.
 pub(super) fn ints_mut(bytes: &mut [u8]) -> &mut [i32] {
     // SAFETY: any four bytes are an i32, and the other way round.
     let (before, ints, after) = unsafe { bytes.align_to_mut() };

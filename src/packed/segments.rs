@@ -1,7 +1,7 @@
 //! Scales and zero points of stretches of the depth.
 
 use super::Packed;
-use super::memory::ints;
+use crate::buffer::ints;
 use std::ops::Range;
 
 /// Segments of the depth, each of which has a scale of its own for every line, and a zero point perhaps.

@@ -72,6 +72,20 @@ impl<'a> Factor<'a> {
         Self { item, first: 0, lines, offset, promised: ElementRange::all(encoding), requantization: None }
     }
 
+    /// Has it read elements that lie elsewhere. False, and it stays where it is, if they would reach beyond the address space.
+    ///
+    /// # Safety
+    /// As for [`Operand::from_raw`].
+    ///
+    /// # Panics
+    /// If it is packed.
+    #[inline(always)]
+    pub(crate) unsafe fn move_to(&mut self, data: *const u8) -> bool {
+        let Item::Operand(operand) = &mut self.item else { panic!("what is packed cannot be moved") };
+        // SAFETY: this function's own promise.
+        unsafe { operand.move_to(data) }
+    }
+
     /// Some of the lines of a right side, which keep their numbers: a product with them gives just those columns of the
     /// result.
     ///
@@ -232,19 +246,29 @@ impl<'a> Factor<'a> {
         }
     }
 
-    /// Whether any of its bytes, or of its offsets, is one of these.
-    #[inline]
-    pub(crate) fn meets(&self, runs: &Runs) -> bool {
-        let item = match &self.item {
+    /// Where its bytes lie.
+    #[inline(always)]
+    pub(crate) fn runs(&self) -> Runs {
+        match &self.item {
             Item::Operand(operand) => operand.runs(),
             Item::Patches(patches) => patches.pixels.runs(),
             Item::Packed(packed) => bytes_of(packed.blob()),
-        };
-        let offsets = match self.offset {
+        }
+    }
+
+    /// Where its offsets lie, if each line has one.
+    #[inline(always)]
+    pub(crate) fn offset_runs(&self) -> Option<Runs> {
+        match self.offset {
             Offset::Uniform(_) => None,
             Offset::PerLine(offsets) => Some(bytes_of(offsets)),
-        };
-        runs.overlap(&item) || offsets.is_some_and(|offsets| runs.overlap(&offsets))
+        }
+    }
+
+    /// Whether any of its bytes, or of its offsets, is one of these.
+    #[inline]
+    pub(crate) fn meets(&self, runs: &Runs) -> bool {
+        runs.overlap(&self.runs()) || self.offset_runs().is_some_and(|offsets| runs.overlap(&offsets))
     }
 
     /// What the magnitude of a sum of products with `other` cannot exceed, nor that of a segment if there are any.

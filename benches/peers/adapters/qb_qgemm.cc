@@ -17,6 +17,9 @@ struct Api {
   decltype(&qgemm_eight_bit_int_gemm_f32) eight_bit_int_gemm_f32;
   decltype(&qgemm_set_max_num_threads) set_max_num_threads;
   decltype(&qgemm_gemm) gemm;
+  decltype(&qgemm_gemm_prepare) gemm_prepare;
+  decltype(&qgemm_prepared_run) prepared_run;
+  decltype(&qgemm_prepared_free) prepared_free;
   decltype(&qgemm_pack) pack;
   decltype(&qgemm_packed_free) packed_free;
   decltype(&qgemm_context_create) context_create;
@@ -28,7 +31,8 @@ struct Api {
 Api api;
 
 // Where the weights come from. The order of the names' endings below: "kn" is B as K x N row-major, "nk" is B as
-// N x K row-major, which is K x N column-major, "pack" is B packed in create().
+// N x K row-major, which is K x N column-major, "pack" is B packed in create(), and the call prepared there, as rivals make
+// their primitives there.
 enum Weights { kKn, kNk, kPacked };
 
 struct Way {
@@ -88,6 +92,8 @@ bool load() {
   return found(so, "qgemm_eight_bit_int_gemm_u8", api.eight_bit_int_gemm_u8) &&
          found(so, "qgemm_eight_bit_int_gemm_f32", api.eight_bit_int_gemm_f32) &&
          found(so, "qgemm_set_max_num_threads", api.set_max_num_threads) && found(so, "qgemm_gemm", api.gemm) &&
+         found(so, "qgemm_gemm_prepare", api.gemm_prepare) && found(so, "qgemm_prepared_run", api.prepared_run) &&
+         found(so, "qgemm_prepared_free", api.prepared_free) &&
          found(so, "qgemm_pack", api.pack) && found(so, "qgemm_packed_free", api.packed_free) &&
          found(so, "qgemm_context_create", api.context_create) &&
          found(so, "qgemm_quantize_multiplier", api.quantize_multiplier) &&
@@ -155,11 +161,12 @@ class GemmProduct : public Product {
     else if (types.out != 'i') requantize(q);
     if (v.way.weights == kPacked) pack();
   }
-  ~GemmProduct() override { api.packed_free(packed_); }
+  ~GemmProduct() override { api.prepared_free(prepared_), api.packed_free(packed_); }
 
   int32_t status() override {
-    return failure_ ? failure_
-                    : api.gemm(context_, &lhs_, &rhs_, &result_, stages_.data(), stages_.size(), nullptr);
+    if (failure_) return failure_;
+    return prepared_ ? api.prepared_run(prepared_, nullptr, nullptr, nullptr)
+                     : api.gemm(context_, &lhs_, &rhs_, &result_, stages_.data(), stages_.size(), nullptr);
   }
 
  private:
@@ -168,6 +175,8 @@ class GemmProduct : public Product {
     options.side = QGEMM_RHS, options.other_type = lhs_.type;
     failure_ = api.pack(&rhs_, &options, &packed_);
     rhs_.data = nullptr, rhs_.packed = packed_;
+    if (!failure_)
+      failure_ = api.gemm_prepare(context_, &lhs_, &rhs_, &result_, stages_.data(), stages_.size(), nullptr, &prepared_);
   }
 
   void dequantize(const qb_case &q) {
@@ -202,6 +211,7 @@ class GemmProduct : public Product {
   std::vector<int32_t> bias_, multiplier_, exponent_;
   std::vector<qgemm_stage> stages_;
   qgemm_packed *packed_ = nullptr;
+  qgemm_prepared *prepared_ = nullptr;
   int32_t failure_ = QGEMM_STATUS_OK;
 };
 

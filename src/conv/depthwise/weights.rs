@@ -3,7 +3,7 @@
 
 use super::groups::{Groups, groups, groups_mut};
 use super::{Axis, HALF, LANES, WIDE, sweep};
-use crate::buffer::Carver;
+use crate::buffer::{Carver, ints};
 use crate::kernel::{Group, Taps, TapsLoop, TapsWays};
 use crate::matrix::{Chunks, Encoding, Offset, Operand, Order};
 use std::ops::Range;
@@ -84,9 +84,14 @@ impl Layout {
         self.lanes() + WIDE - LANES
     }
 
+    /// Bytes of all groups.
+    fn of_groups(&self) -> usize {
+        self.lanes() * self.of_channel()
+    }
+
     /// Bytes that they take.
     pub(super) fn len(&self) -> usize {
-        Carver::cost(self.lanes() * self.of_channel()) + Carver::cost(self.sums() * size_of::<i32>())
+        Carver::cost(self.of_groups()) + Carver::cost(self.sums() * size_of::<i32>())
     }
 
     /// The bytes of a panel of so many channels.
@@ -108,7 +113,7 @@ impl<'a> Weights<'a> {
     /// on a cache line.
     pub(super) fn pack(ways: TapsWays, layout: Layout, operand: &Operand, offset: Offset, bytes: &'a mut [u8]) -> Self {
         let mut carver = Carver::new(bytes);
-        let (groups, sums) = (carver.bytes(layout.lanes() * layout.of_channel()), carver.ints(layout.sums()));
+        let (groups, sums) = (carver.bytes(layout.of_groups()), carver.ints(layout.sums()));
         let mut first = 0;
         while first < layout.channels {
             let lanes = layout.width(first);
@@ -121,6 +126,12 @@ impl<'a> Weights<'a> {
             first += lanes;
         }
         Self { layout, groups, sums }
+    }
+
+    /// Those that were packed in `bytes`.
+    pub(super) fn packed(layout: Layout, bytes: &'a [u8]) -> Self {
+        let (groups, sums) = bytes.split_at(Carver::cost(layout.of_groups()));
+        Self { layout, groups, sums: &ints(sums)[..layout.sums()] }
     }
 
     /// The groups of a panel.

@@ -239,6 +239,26 @@ impl Call {
     }
 }
 
+impl Call {
+    /// As [`Call::run`], prepared before.
+    fn run_prepared(&self, before: &Block, options: &GemmOptions) -> (Status, Block) {
+        let after = before.clone();
+        let (stages, count, mut prepared) = (self.stages.as_ptr(), self.stages.len(), null_mut());
+        // SAFETY: every pointer is null or points at as much as its descriptor says, and stays.
+        let mut status = unsafe {
+            let (lhs, rhs, result) = (&self.lhs, &self.rhs, &self.result);
+            qgemm_gemm_prepare(null(), lhs, rhs, result, stages, count, options, &mut prepared)
+        };
+        if status == Status::Ok {
+            // SAFETY: as above.
+            status = unsafe { qgemm_prepared_run(prepared, null(), null(), after.pointer::<c_void>().cast_mut()) };
+        }
+        // SAFETY: it is null, or not used any more.
+        unsafe { qgemm_prepared_free(prepared) };
+        (status, after)
+    }
+}
+
 struct Threads(*mut ContextHandle);
 // SAFETY: a context may be used by any thread.
 unsafe impl Send for Threads {}
@@ -276,8 +296,13 @@ fuzz_target!(|bytes: &[u8]| -> Corpus {
     assert_ne!(status, Status::Internal);
     if status != Status::Ok {
         assert_eq!(alone.0, call.target.0, "{status:?} has changed the result");
+        let (status, prepared) = call.run_prepared(&call.target, &options);
+        assert!(![Status::Ok, Status::Internal].contains(&status), "{status:?}");
+        assert_eq!(prepared.0, call.target.0, "a prepared call's {status:?} has changed the result");
         return Corpus::Keep;
     }
+    let (status, prepared) = call.run_prepared(&call.target, &options);
+    assert_eq!((status, prepared.0), (Status::Ok, alone.0.clone()), "prepared");
     let (status, shared) = call.run(&call.target, TWO_THREADS.0, &options);
     assert_eq!((status, shared.0), (Status::Ok, alone.0.clone()), "two threads");
     let mut size = 0;
