@@ -53,23 +53,31 @@ pub(crate) fn gemm_in(
 #[inline(always)]
 fn threads(context: &Context, shape: Shape) -> usize {
     let macs = shape.macs();
-    let worth_sharing = WORTH_SHARING + WORTH_SHARING_PER_ACCUMULATOR * context.kernel.tile_len() as f64;
-    let is_shared = macs >= WORTH_WAKING || macs >= worth_sharing && context.threads.are_worth_it();
+    let is_shared = macs >= WORTH_WAKING || macs >= worth_sharing(context) && context.threads.are_worth_it();
     if is_shared { context.threads() } else { 1 }
+}
+
+/// Multiplications that are worth a second thread if it lingers.
+#[inline(always)]
+fn worth_sharing(context: &Context) -> f64 {
+    WORTH_SHARING + WORTH_SHARING_PER_ACCUMULATOR * context.kernel.tile_len() as f64
 }
 
 /// What is found out of a product before its elements are there.
 pub(crate) struct Route {
     small: Option<(Small, Shape)>,
+    /// Whether it is never worth a second thread.
+    is_alone: bool,
 }
 
 impl Route {
     /// That of such operands, whatever their elements.
     pub(crate) fn new(context: &Context, lhs: &Factor, rhs: &Factor) -> Result<Self, Error> {
-        let Some(shape) = shape(lhs, rhs)? else { return Ok(Self { small: None }) };
+        let Some(shape) = shape(lhs, rhs)? else { return Ok(Self { small: None, is_alone: true }) };
         let is_small = with_walk(context, lhs, rhs, shape, 1, |walk| matches!(walk, Walk::Small(..)));
         let small = if is_small { Small::new(context.kernel, lhs, rhs, shape) } else { None };
-        Ok(Self { small: small.map(|small| (small, shape)) })
+        let is_alone = shape.macs() < worth_sharing(context).min(WORTH_WAKING);
+        Ok(Self { small: small.map(|small| (small, shape)), is_alone })
     }
 
     /// As [`gemm_in`], of operands that differ in their elements at most from those it was made for.
@@ -83,7 +91,7 @@ impl Route {
         workspace: Option<&mut [u8]>,
     ) -> Result<(), Error> {
         match &self.small {
-            Some((small, shape)) if threads(context, *shape) == 1 => {
+            Some((small, shape)) if self.is_alone || threads(context, *shape) == 1 => {
                 assert!(finish.store().shape() == (shape.rows, shape.cols), "the result has another shape");
                 Walk::Small(small, lhs, rhs).run(context, finish, workspace)
             }

@@ -304,7 +304,9 @@ impl<'a> PreparedCall<'a> {
     fn check_overlap(&self, store: &Store, sides: [&Factor; 2]) -> Result<(), Error> {
         let result = store.runs().range();
         let is_near = |range: &Range<usize>| range.start < result.end && result.start < range.end;
-        if sides.iter().any(|side| is_near(&side.runs().range())) || self.parameters.iter().any(is_near) {
+        // Packed sides are among the parameters.
+        let is_side_near = |side: &&Factor| packed(side).is_none() && is_near(&side.runs().range());
+        if sides.iter().any(is_side_near) || self.parameters.iter().any(is_near) {
             return check_overlap(
                 "result",
                 store,
@@ -355,6 +357,7 @@ impl<'a> PreparedCall<'a> {
 }
 
 /// Where a side lies, if it is packed.
+#[inline(always)]
 fn packed(factor: &Factor) -> Option<Runs> {
     factor.order().is_none().then(|| factor.runs())
 }

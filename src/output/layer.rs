@@ -4,6 +4,7 @@
 
 use super::{Cast, Region, Rounding, Scale, Stage, Store, Values};
 use crate::kernel::{Columns, Last, Rows, Rule, Vectors, Words};
+use crate::matrix::Output;
 
 /// BIAS, SCALE or SCALE_F32, and CLAMP, of which the first and the last may be missing; then a saturating cast to bytes.
 #[derive(Clone, Copy)]
@@ -76,30 +77,15 @@ impl<'a> Layer<'a> {
         let (min, max) = self.clamp;
         let (least, greatest) = (min.min(max).clamp(least, greatest), max.clamp(least, greatest));
         let last = Last { offset: self.offset_after, least, greatest };
-        let adds_to_rows = offsets.1 != 0 || self.bias.is_per_row();
-        // Not `step_by`, which divides.
-        let mut first = 0;
-        while first < acc.len() {
-            let end = if self.changes { first + 1 } else { acc.len() };
-            let terms = if adds_to_rows { &mut room[..end - first] } else { &mut [] };
-            if adds_to_rows {
-                region.fill_terms(first, offsets, terms);
-                self.bias.add_to_rows(region, first, terms);
-            }
-            let places = region.rows.start + first..region.rows.start + end;
-            // SAFETY: this function's own promise; each row of it is made bytes before the next.
-            let to = unsafe { out.block(places, region.cols.clone()) };
-            let rows = Rows { sums: &acc[first..end], terms, cols: region.cols.len() };
-            let (factor, exponent) = self.scale_of(region, first);
-            let columns = Columns {
-                bias: if self.bias.is_per_row() { Words::Same(0) } else { self.bias.of_row(region, first) },
-                sums: if region.col_sums.is_empty() { Words::Same(0) } else { Words::Ints(region.col_sums) },
-                times: offsets.0,
-                factor,
-                exponent,
-            };
-            vectors.requantize(self.rule(), &columns, last, rows, to);
-            first = end;
+        let part = Part { layer: self, out: &out, region, offsets, last, vectors };
+        if !self.changes {
+            // Not in a loop: to keep for its next turn what each needs would take longer than the turn that there is.
+            // SAFETY: this function's own promise.
+            return unsafe { part.finish(0, acc, room) };
+        }
+        for (first, row) in acc.iter().enumerate() {
+            // SAFETY: as above.
+            unsafe { part.finish(first, std::slice::from_ref(row), room) };
         }
     }
 
@@ -122,5 +108,46 @@ impl<'a> Layer<'a> {
                 Rounding::Once => Rule::Once,
             },
         }
+    }
+}
+
+/// What rows of a tile are finished with that have the same scale.
+struct Part<'p, 'a> {
+    layer: &'p Layer<'a>,
+    out: &'p Output<'a, u8>,
+    region: &'p Region<'p>,
+    offsets: (i32, i32),
+    last: Last,
+    vectors: Vectors,
+}
+
+impl Part<'_, '_> {
+    /// Finishes the rows from the region's row `first` on.
+    ///
+    /// # Safety
+    /// Nobody else uses this part of the result.
+    #[inline(always)]
+    unsafe fn finish<const W: usize>(&self, first: usize, acc: &[[i32; W]], room: &mut [i32]) {
+        let Self { layer, out, region, offsets, last, vectors } = *self;
+        let bias = &layer.bias;
+        let adds_to_rows = offsets.1 != 0 || bias.is_per_row();
+        let terms = if adds_to_rows { &mut room[..acc.len()] } else { &mut [] };
+        if adds_to_rows {
+            region.fill_terms(first, offsets, terms);
+            bias.add_to_rows(region, first, terms);
+        }
+        let start = region.rows.start + first;
+        // SAFETY: this function's own promise; each row of it is made bytes before the next.
+        let to = unsafe { out.block(start..start + acc.len(), region.cols.clone()) };
+        let rows = Rows { sums: acc, terms, cols: region.cols.len() };
+        let (factor, exponent) = layer.scale_of(region, first);
+        let columns = Columns {
+            bias: if bias.is_per_row() { Words::Same(0) } else { bias.of_row(region, first) },
+            sums: if region.col_sums.is_empty() { Words::Same(0) } else { Words::Ints(region.col_sums) },
+            times: offsets.0,
+            factor,
+            exponent,
+        };
+        vectors.requantize(layer.rule(), &columns, last, rows, to);
     }
 }
