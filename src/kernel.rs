@@ -19,6 +19,7 @@ pub(crate) use few_lines::{FewLines, Product as FewProduct};
 pub(crate) use few_lines::{SLICE, even};
 pub(crate) use lanes::{Factor, multiply_high};
 pub(crate) use lookup::{LookUpLoop, TOGETHER};
+pub(crate) use relay::RelayFns;
 pub(crate) use requantize::{Columns, Last, Rows, Rule, Words};
 pub(crate) use taps::{Group, Taps, TapsLoop, TapsWays};
 pub(crate) use vectors::{Loop, Vectors};
@@ -49,6 +50,8 @@ pub struct Kernel {
     /// A faster kernel of the same instruction set, which sums small numbers in 16 bits. It is in no list: a product
     /// chooses it for its operands.
     pub(crate) narrow: Option<&'static Kernel>,
+    /// How it multiplies tiles while those before become bytes, if it does.
+    pub(crate) relay: Option<&'static RelayFns>,
     is_supported: fn() -> bool,
 }
 
@@ -60,6 +63,7 @@ pub struct Kernel {
 pub(crate) type TileFn = unsafe fn(tile: &Tile, acc: &mut [i32]);
 
 /// What one call of a [`TileFn`] multiplies.
+#[derive(Clone)]
 pub(crate) struct Tile<'a> {
     /// 1 to [`Kernel::rows`] lines, over a stretch of the depth that may end within a group; or windows, whose runs do not.
     pub lhs: Lines<'a>,
@@ -222,7 +226,7 @@ macro_rules! kernel {
         name: $name:literal, features: [$($feature:tt),*],
         groups: $groups:ident, rows: $rows:literal, width: $width:literal,
         tile: $tile:expr $(, writes: $writes:ident)? $(, takes: $takes:ident)?, shuffle: $($shuffle:ident)::+ $(, wide: $($wide:ident)::+)?,
-        few_lines: $($few_lines:ident)::+ $(, narrow: $narrow:expr)? $(,)?
+        few_lines: $($few_lines:ident)::+ $(, narrow: $narrow:expr)? $(, relay: $relay:ident)? $(,)?
     ) => {
         pub(crate) static KERNEL: $crate::kernel::Kernel = {
             use $crate::kernel::{self, FewLines, FewProduct, Kernel, Tile};
@@ -349,6 +353,7 @@ macro_rules! kernel {
                 vectors,
                 taps: kernel::TapsWays::of(&[$($feature),*]),
                 narrow: [$($narrow)?].as_slice().first().copied(),
+                relay: [$(&$relay::RELAY)?].as_slice().first().copied(),
                 is_supported: || true $(&& cpu_has!($feature))*,
             }
         };
@@ -381,6 +386,8 @@ mod avx512vnni;
 #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
 mod avx512vnni_few;
 #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+mod avx512vnni_relay;
+#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
 mod avxvnni;
 #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
 mod avxvnni_few;
@@ -399,6 +406,7 @@ mod neon_narrow;
 mod neon_octets;
 #[cfg(target_arch = "aarch64")]
 mod neon_quads;
+pub(crate) mod relay;
 mod requantize;
 mod scalar;
 mod shared;

@@ -5,7 +5,7 @@ use crate::buffer::Carver;
 use crate::context::Context;
 use crate::desks::Desks;
 use crate::kernel::{Kernel, MAX_WIDTH};
-use crate::output::{Finish, Rescale};
+use crate::output::{Finish, Relay, Rescale};
 use crate::prepare::{Prepared, Room};
 use crate::segment::Edge;
 use crate::source::{Factor, Sides, Source, Space};
@@ -232,6 +232,7 @@ impl Product<'_> {
         finish: &Finish,
         desk: &mut Desk,
     ) {
+        let mut relay = self.relay(rows.len(), finish);
         for col in cols.clone().step_by(self.kernel.width) {
             let stripe = Stripe {
                 product: self,
@@ -241,7 +242,22 @@ impl Product<'_> {
                 cols: col..(col + self.kernel.width).min(cols.end),
                 finish,
             };
-            (0..self.blocks.depth.pieces).for_each(|slice| stripe.multiply_slice(slice, desk));
+            (0..self.blocks.depth.pieces).for_each(|slice| stripe.multiply_slice(slice, desk, relay.as_mut()));
         }
+        if let Some(relay) = &mut relay {
+            // SAFETY: whoever claimed the block finishes its tiles.
+            unsafe { relay.end(desk.acc) }
+        }
+    }
+
+    /// How tiles become bytes while others are multiplied, if they do.
+    fn relay<'f, 'r>(&self, rows: usize, finish: &'f Finish<'r>) -> Option<Relay<'f, 'r>> {
+        let [lhs, rhs] = &self.sides;
+        let is_other =
+            self.rescale.is_some() || self.scaled.is_some() || self.blocks.depth.pieces > 1 || lhs.is_turned();
+        if is_other || !Relay::is_worth_it(self.kernel, rows, self.depth) {
+            return None;
+        }
+        Relay::new(self.kernel, finish, (lhs.offset.uniform()?, rhs.offset.uniform()?))
     }
 }

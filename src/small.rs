@@ -4,7 +4,7 @@ use crate::blocks::Shape;
 use crate::buffer::Carver;
 use crate::kernel::{Kernel, Tile};
 use crate::matrix::{Lines, Operand};
-use crate::output::{Finish, Region, Sums};
+use crate::output::{Finish, Region, Relay, Sums};
 use crate::packed::Packed;
 use crate::prepare::Prepared;
 use crate::reading::Reading;
@@ -147,6 +147,8 @@ impl Small {
         let as_sums = finish.sums().zip(region.uniform());
         let is_turned = self.is_in_place && self.readings[LHS].is_turn();
         let width = kernel.width;
+        let may_relay = Relay::is_worth_it(kernel, rows, depth) && !is_turned;
+        let mut relay = region.uniform().filter(|_| may_relay).and_then(|offsets| Relay::new(kernel, finish, offsets));
         // Not `step_by`, which divides.
         let (mut panel, mut first) = (0, 0);
         while first < cols {
@@ -156,6 +158,25 @@ impl Small {
                 let stretches = depth.div_ceil(span::DEPTHS);
                 Spans::PerStretch(&spans[panel * stretches..][..stretches])
             });
+            // SAFETY: the result's columns are this product's own, here and below.
+            if let Some(relay) = relay.as_mut().and_then(|relay| unsafe { relay.begin(&region, acc) }) {
+                (region.rows, region.row_sums) = (0..rows, &*lhs_sums);
+                let tile = Tile {
+                    lhs: lines,
+                    lhs_encoding: self.readings[LHS].to,
+                    is_turned,
+                    rhs: &panels[panel * panel_len..][..panel_len],
+                    cols: region.cols.len(),
+                    reach: panels.len() - panel * panel_len,
+                    fresh: true,
+                    spans,
+                    sums: None,
+                };
+                // SAFETY: as above.
+                unsafe { relay.multiply(tile, &region, acc) }
+                (panel, first) = (panel + 1, first + width);
+                continue;
+            }
             let mut top = 0;
             while top < rows {
                 region.rows = top..rows.min(top + together);
@@ -193,6 +214,10 @@ impl Small {
                 }
             }
             (panel, first) = (panel + 1, first + width);
+        }
+        if let Some(relay) = &mut relay {
+            // SAFETY: as above.
+            unsafe { relay.end(acc) }
         }
     }
 }

@@ -69,6 +69,13 @@ impl<'a> Lines<'a> {
         self.runs
     }
 
+    /// Where the first begins, how far the next line lies, and how far the next run.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub(crate) fn places(&self) -> (*const u8, usize, usize) {
+        (self.start, self.pitch, self.step)
+    }
+
     /// One run of each.
     #[inline(always)]
     pub(crate) fn run(&self, run: usize) -> Self {

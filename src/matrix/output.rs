@@ -64,6 +64,11 @@ impl<'a, T> Output<'a, T> {
         Block { data, stride, rows: rows.len(), cols: cols.len(), lifetime: PhantomData }
     }
 
+    /// Where it begins, and how many elements its rows are apart.
+    pub(crate) fn place(&self) -> (*mut T, usize) {
+        (self.data, self.stride)
+    }
+
     /// The same view, of elements of one byte, as bytes.
     pub(crate) fn bytes(&self) -> Output<'a, u8> {
         const { assert!(size_of::<T>() == 1) }

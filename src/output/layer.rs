@@ -3,6 +3,7 @@
 //! Stages one by one pass over a tile each; this passes once, and gives the same.
 
 use super::{Cast, Region, Rounding, Scale, Stage, Store, Values};
+use crate::kernel::relay::Terms;
 use crate::kernel::{Columns, Last, Rows, Rule, Vectors, Words};
 use crate::matrix::Output;
 
@@ -68,15 +69,7 @@ impl<'a> Layer<'a> {
         room: &mut [i32],
         vectors: Vectors,
     ) {
-        let (out, least, greatest) = match store {
-            Store::U8(out, _) => (out.bytes(), 0, 255),
-            Store::I8(out, _) => (out.bytes(), -128, 127),
-            _ => unreachable!("a layer gives bytes"),
-        };
-        // If the minimum is the greater, all become the maximum.
-        let (min, max) = self.clamp;
-        let (least, greatest) = (min.min(max).clamp(least, greatest), max.clamp(least, greatest));
-        let last = Last { offset: self.offset_after, least, greatest };
+        let (out, last) = self.place(store);
         let part = Part { layer: self, out: &out, region, offsets, last, vectors };
         if !self.changes {
             // Not in a loop: to keep for its next turn what each needs would take longer than the turn that there is.
@@ -89,6 +82,64 @@ impl<'a> Layer<'a> {
         }
     }
 
+    /// Whether rows differ in their scale.
+    pub(super) fn changes(&self) -> bool {
+        self.changes
+    }
+
+    /// Where the bytes go, and what comes after scaling.
+    #[inline(always)]
+    pub(super) fn place<'s>(&self, store: &Store<'s>) -> (Output<'s, u8>, Last) {
+        let (out, least, greatest) = match store {
+            Store::U8(out, _) => (out.bytes(), 0, 255),
+            Store::I8(out, _) => (out.bytes(), -128, 127),
+            _ => unreachable!("a layer gives bytes"),
+        };
+        // If the minimum is the greater, all become the maximum.
+        let (min, max) = self.clamp;
+        let (least, greatest) = (min.min(max).clamp(least, greatest), max.clamp(least, greatest));
+        (out, Last { offset: self.offset_after, least, greatest })
+    }
+
+    /// What the columns of a region have of their own, of which row `first` is to be finished.
+    #[inline(always)]
+    pub(super) fn columns<'r>(&'r self, region: &'r Region, offsets: (i32, i32), first: usize) -> Columns<'r> {
+        let (factor, exponent) = self.scale_of(region, first);
+        Columns {
+            bias: if self.bias.is_per_row() { Words::Same(0) } else { self.bias.of_row(region, first) },
+            sums: if region.col_sums.is_empty() { Words::Same(0) } else { Words::Ints(region.col_sums) },
+            times: offsets.0,
+            factor,
+            exponent,
+        }
+    }
+
+    /// What is added to a region's rows.
+    #[inline(always)]
+    pub(super) fn terms<'r>(&self, region: &Region<'r>, (a, b): (i32, i32)) -> Terms<'r>
+    where
+        'a: 'r,
+    {
+        let bias = match &self.bias {
+            Values::PerRow(values) => &values[region.rows.start..],
+            _ => &[],
+        };
+        Terms { sums: region.row_sums, depth: a.wrapping_mul(region.depth as i32), times: b, bias }
+    }
+
+    /// Whether anything is added to rows as a whole.
+    #[inline(always)]
+    fn adds_to_rows(&self, offsets: (i32, i32)) -> bool {
+        offsets.1 != 0 || self.bias.is_per_row()
+    }
+
+    /// What that is, from the region's row `first` on.
+    #[inline(always)]
+    fn fill_terms(&self, region: &Region, offsets: (i32, i32), first: usize, terms: &mut [i32]) {
+        region.fill_terms(first, offsets, terms);
+        self.bias.add_to_rows(region, first, terms);
+    }
+
     /// Factor and exponent of the columns of a region's row `i`.
     #[inline(always)]
     fn scale_of(&self, region: &Region, i: usize) -> (Words<'_>, Words<'_>) {
@@ -99,7 +150,7 @@ impl<'a> Layer<'a> {
     }
 
     #[inline(always)]
-    fn rule(&self) -> Rule {
+    pub(super) fn rule(&self) -> Rule {
         match &self.scale {
             Factor::Float(_) => Rule::Float,
             Factor::Fixed(scale) => match scale.rounding {
@@ -129,25 +180,15 @@ impl Part<'_, '_> {
     #[inline(always)]
     unsafe fn finish<const W: usize>(&self, first: usize, acc: &[[i32; W]], room: &mut [i32]) {
         let Self { layer, out, region, offsets, last, vectors } = *self;
-        let bias = &layer.bias;
-        let adds_to_rows = offsets.1 != 0 || bias.is_per_row();
-        let terms = if adds_to_rows { &mut room[..acc.len()] } else { &mut [] };
-        if adds_to_rows {
-            region.fill_terms(first, offsets, terms);
-            bias.add_to_rows(region, first, terms);
+        let terms = if layer.adds_to_rows(offsets) { &mut room[..acc.len()] } else { &mut [] };
+        if !terms.is_empty() {
+            layer.fill_terms(region, offsets, first, terms);
         }
         let start = region.rows.start + first;
         // SAFETY: this function's own promise; each row of it is made bytes before the next.
         let to = unsafe { out.block(start..start + acc.len(), region.cols.clone()) };
         let rows = Rows { sums: acc, terms, cols: region.cols.len() };
-        let (factor, exponent) = layer.scale_of(region, first);
-        let columns = Columns {
-            bias: if bias.is_per_row() { Words::Same(0) } else { bias.of_row(region, first) },
-            sums: if region.col_sums.is_empty() { Words::Same(0) } else { Words::Ints(region.col_sums) },
-            times: offsets.0,
-            factor,
-            exponent,
-        };
+        let columns = layer.columns(region, offsets, first);
         vectors.requantize(layer.rule(), &columns, last, rows, to);
     }
 }

@@ -23,6 +23,23 @@ pub(crate) struct Region<'a> {
 }
 
 impl Region<'_> {
+    /// A region to whose accumulators nothing is to be added.
+    pub(crate) fn complete(rows: Range<usize>, cols: Range<usize>) -> Self {
+        let none = LineOffsets { offset: Offset::Uniform(0), shift: 0 };
+        Self {
+            rows,
+            cols,
+            depth: 0,
+            row_sums: &[],
+            col_sums: &[],
+            row_originals: &[],
+            col_originals: &[],
+            row_offsets: none,
+            col_offsets: none,
+            rescale: None,
+        }
+    }
+
     /// The offsets of all rows and of all columns, if they are known to be the same.
     #[inline(always)]
     pub(crate) fn uniform(&self) -> Option<(i32, i32)> {

@@ -2,8 +2,8 @@
 
 use super::{Desk, LHS, Product};
 use crate::kernel::Tile;
-use crate::matrix::{Lines, Offset};
-use crate::output::{Finish, LineOffsets, Region, Sums};
+use crate::matrix::Lines;
+use crate::output::{Finish, Region, Relay, Sums};
 use crate::prepare::Prepared;
 use crate::segment::Segment;
 use std::ops::Range;
@@ -20,7 +20,7 @@ pub(super) struct Stripe<'s> {
 
 impl Stripe<'_> {
     /// Multiplies all rows by one slice of the panel. After the last slice the tiles are finished.
-    pub(super) fn multiply_slice(&self, slice: usize, desk: &mut Desk) {
+    pub(super) fn multiply_slice(&self, slice: usize, desk: &mut Desk, relay: Option<&mut Relay>) {
         let Product { kernel, sides: [lhs, rhs], blocks, row, scaled, .. } = self.product;
         let Desk { acc, widened, cols } = desk;
         let together = self.product.together();
@@ -45,12 +45,20 @@ impl Stripe<'_> {
             spans: rhs.spans(self.cols.start, depth.clone(), self.product.span),
             sums: None,
         };
+        // SAFETY: tiles do not overlap, and whoever claimed their block finishes them.
+        let mut relay = relay.and_then(|relay| unsafe { relay.begin(&self.region(self.rows.clone()), room) });
         // The rows, and how many tiles, that are multiplied, but not finished.
         let mut open = self.rows.start..self.rows.start;
         let mut unfinished = 0;
         let step = row.unwrap_or(self.rows.len());
         for start in self.rows.clone().step_by(step) {
             let all = lhs.lines(self.lhs, start..start + step, depth.clone());
+            if let Some(relay) = &mut relay {
+                tile.lhs = all;
+                // SAFETY: as above.
+                unsafe { relay.multiply(tile.clone(), &self.region(start..start + step), room) };
+                continue;
+            }
             for rows in tiles(step, kernel.rows) {
                 tile.lhs = all.part(rows.clone());
                 let rows = start + rows.start..start + rows.end;
@@ -118,21 +126,8 @@ impl Stripe<'_> {
     fn region(&self, rows: Range<usize>) -> Region<'_> {
         let [lhs, rhs] = &self.product.sides;
         if self.product.scaled.is_some() {
-            // The floats are complete.
-            let none = LineOffsets { offset: Offset::Uniform(0), shift: 0 };
-            let (cols, offsets) = (self.cols.clone(), (none, none));
-            return Region {
-                rows,
-                cols,
-                depth: 0,
-                row_sums: &[],
-                col_sums: &[],
-                row_originals: &[],
-                col_originals: &[],
-                row_offsets: offsets.0,
-                col_offsets: offsets.1,
-                rescale: None,
-            };
+            // The floats are.
+            return Region::complete(rows, self.cols.clone());
         }
         Region {
             depth: self.product.depth,

@@ -2,11 +2,13 @@
 //! not do.
 
 use super::{Columns, Last, Rows, Rule, Words, near};
-use crate::kernel::vector512::{Vector, plus, resume};
+use crate::kernel::relay::Panel;
+use crate::kernel::vector512::{Vector, plus, resume, store};
 use crate::matrix::Block;
 use scales::{Fixed, Near, Small, float, greater};
 use std::arch::x86_64::*;
 use std::hint::black_box;
+use std::mem::MaybeUninit;
 
 mod scales;
 
@@ -148,6 +150,59 @@ fn in_doubt<const W: usize, const ROWS: usize, const HAVE_TERMS: bool>(
         Rule::Twice => scales[half].twice(x),
         _ => scales[half].once(x),
     })
+}
+
+/// The same, for rows that become bytes while others are multiplied.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+pub(in crate::kernel) fn relay_panel(rule: Rule, columns: &Columns, last: Last, to: &mut MaybeUninit<Panel>) -> bool {
+    let (scales, sure) = match rule {
+        Rule::Float => match Small::of::<2>(columns, &last) {
+            Some(scales) => (Some(Near::both(scales)), f32::INFINITY),
+            None => return false,
+        },
+        _ => (Near::of::<2>(rule, columns, &last), near::SURE),
+    };
+    let Some(scales) = scales else { return false };
+    let end = End::of::<2>(columns, &last);
+    let byte = |x: i32| (x - end.lowered()) as i8;
+    let [first, second] = scales;
+    to.write(Panel {
+        added: [lanes(end.added[0]), lanes(end.added[1])],
+        scale: [lanes(_mm512_castps_si512(first.scale)), lanes(_mm512_castps_si512(second.scale))],
+        nudge: [lanes(first.nudge), lanes(second.nudge)],
+        factor: [lanes(of_columns::<2>(columns.factor, 0)), lanes(of_columns::<2>(columns.factor, 1))],
+        exponent: [lanes(of_columns::<2>(columns.exponent, 0)), lanes(of_columns::<2>(columns.exponent, 1))],
+        offset: [(last.offset - end.lowered()) as i16; _],
+        least: [byte(last.least); _],
+        greatest: [byte(last.greatest); _],
+        flip: [end.flip; _],
+        signs: if near::has_signs(rule, &last) { i32::MIN } else { 0 },
+        sure,
+        rule,
+        last,
+    });
+    true
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn lanes(vector: Vector) -> [i32; LANES] {
+    let mut lanes = [0; LANES];
+    store(&mut lanes, vector, true);
+    lanes
+}
+
+/// A row of complete sums, of which a number was in doubt.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+pub(in crate::kernel) fn relay_row(panel: &Panel, sums: &[i32; 2 * LANES]) -> [u8; 2 * LANES] {
+    let none = Words::Same(0);
+    let (factor, exponent) = (Words::Ints(panel.factor.as_flattened()), Words::Ints(panel.exponent.as_flattened()));
+    let columns = Columns { bias: none, sums: none, times: 0, factor, exponent };
+    let bytes = in_doubt::<_, 2, false>(panel.rule, &columns, &panel.last, &[*sums; 2], &[0; 2]);
+    let mut row = [0; 2 * LANES];
+    // SAFETY: the array covers the 32 bytes written.
+    unsafe { _mm256_storeu_si256(row.as_mut_ptr().cast(), _mm512_castsi512_si256(bytes)) }
+    row
 }
 
 /// Makes bytes of all rows, of as many at once as go together.

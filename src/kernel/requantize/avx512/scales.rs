@@ -134,11 +134,19 @@ impl Small {
 
 /// Scales of a vector's columns in floats; see [`near`].
 pub(super) struct Near {
-    scale: __m512,
-    nudge: Vector,
+    pub scale: __m512,
+    pub nudge: Vector,
 }
 
 impl Near {
+    /// Those of both vectors, without nudges.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+    pub(super) fn both([first, second]: [Small; 2]) -> [Self; 2] {
+        let nudge = _mm512_setzero_si512();
+        [Self { scale: first.0, nudge }, Self { scale: second.0, nudge }]
+    }
+
     /// Scales of both vectors, if they and the offset suit.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]

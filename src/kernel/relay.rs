@@ -1,0 +1,102 @@
+//! Tiles that are multiplied while the sums of the tile before become bytes: multiplications leave half of the processor's
+//! vector units to other instructions.
+
+use super::{Columns, Last, Rule, Tile};
+use std::mem::MaybeUninit;
+
+/// How many rows, and how many columns, such tiles have at most.
+pub(crate) const ROWS: usize = 12;
+pub(crate) const WIDTH: usize = 32;
+
+/// Rows of complete sums.
+pub(crate) type Rows = [[i32; WIDTH]; ROWS];
+
+/// What a kernel has that relays tiles.
+pub(crate) struct RelayFns {
+    /// Writes a panel, or nothing and false, if its columns are scaled in another way.
+    ///
+    /// # Safety
+    /// The CPU has the features that the function was compiled for.
+    pub panel: unsafe fn(Rule, &Columns, Last, &mut MaybeUninit<Panel>) -> bool,
+    /// Multiplies all rows by a panel, tile by tile, and finishes each tile with the next, the first with the one that was `open`.
+    /// The last is open then.
+    ///
+    /// # Safety
+    /// As above; nobody else uses the places of the rows, nor of those that are open; and the panels of both are written.
+    pub multiply: unsafe fn(strip: &Strip, open: &mut Open, room: &mut [Rows; 2]),
+    /// Finishes the tile that is open.
+    ///
+    /// # Safety
+    /// As above.
+    pub finish: unsafe fn(result: &Bytes, open: &Open, room: &[Rows; 2]),
+}
+
+/// Rows that are multiplied by a panel of all columns.
+pub(crate) struct Strip<'a> {
+    /// The lines, however many, and the panel; fresh, not turned, and not to be written as sums.
+    pub tile: Tile<'a>,
+    /// Of which it is in `panels` of the result.
+    pub panel: usize,
+    pub terms: Terms<'a>,
+    /// The place of the first result.
+    pub row: usize,
+    pub col: usize,
+    pub result: Bytes<'a>,
+}
+
+/// The whole result: where it begins, how many bytes its rows are apart, and the panels of a strip and of an open tile.
+#[derive(Clone, Copy)]
+pub(crate) struct Bytes<'a> {
+    pub out: *mut u8,
+    pub stride: usize,
+    pub panels: &'a [MaybeUninit<Panel>; 2],
+}
+
+/// A tile that is multiplied, but not finished: so many rows of sums, in room `turn`.
+#[derive(Clone, Copy)]
+pub(crate) struct Open {
+    pub turn: usize,
+    pub count: usize,
+    pub panel: usize,
+    /// The place of its first result.
+    pub row: usize,
+    pub col: usize,
+}
+
+impl Open {
+    pub(crate) const NONE: Self = Self { turn: 0, count: 0, panel: 0, row: 0, col: 0 };
+}
+
+/// What is added to the sums of each row: (`sums` + `depth`) · `times` + `bias`, of which sums and biases are 0 for rows
+/// that have none.
+pub(crate) struct Terms<'a> {
+    pub sums: &'a [i32],
+    pub depth: i32,
+    pub times: i32,
+    pub bias: &'a [i32],
+}
+
+/// What the columns of a panel add to sums, and how these become bytes: z = x · `scale` + `nudge`, in floats, the nudge XORed with
+/// those bits of x that are in `signs`. If z is `sure` to be rounded as it should be, which it is if it differs no more from an
+/// integer, it is rounded to nearest, `offset` added, and confined as a signed byte, the bits in `flip` of which are inverted. If it
+/// is not, the number is made as the rule says.
+#[repr(C, align(64))]
+#[allow(dead_code, reason = "not all architectures have such kernels")]
+pub(crate) struct Panel {
+    pub added: Lanes,
+    pub scale: Lanes,
+    pub nudge: Lanes,
+    pub factor: Lanes,
+    pub exponent: Lanes,
+    pub offset: [i16; WIDTH],
+    pub least: [i8; WIDTH],
+    pub greatest: [i8; WIDTH],
+    pub flip: [u8; WIDTH],
+    pub signs: i32,
+    pub sure: f32,
+    pub rule: Rule,
+    pub last: Last,
+}
+
+/// 32 bits for each column.
+pub(crate) type Lanes = [[i32; WIDTH / 2]; 2];

@@ -1,0 +1,117 @@
+//! A layer's tiles, each of which becomes bytes while the next is multiplied.
+
+use super::layer::Layer;
+use super::{Finish, Quick, Region};
+use crate::kernel::relay::{Bytes, Open, Panel, ROWS, RelayFns, Rows, Strip, WIDTH};
+use crate::kernel::{Kernel, Last, Tile};
+use crate::matrix::Output;
+use std::mem::MaybeUninit;
+
+/// Tiles of a product, one after the other, and the one that was multiplied last.
+pub(crate) struct Relay<'r, 'a> {
+    ways: &'static RelayFns,
+    layer: &'r Layer<'a>,
+    out: Output<'r, u8>,
+    last: Last,
+    offsets: (i32, i32),
+    /// That at hand, and the one before, if there are tiles of them.
+    panels: [MaybeUninit<Panel>; 2],
+    at: usize,
+    /// The tile that is still to be finished.
+    open: Open,
+}
+
+impl<'r, 'a> Relay<'r, 'a> {
+    /// Whether it gains more than it takes to get ready for each panel.
+    #[inline(always)]
+    pub(crate) fn is_worth_it(kernel: &Kernel, rows: usize, depth: usize) -> bool {
+        /// Tiles of a panel, and depths of all of its rows.
+        const TILES: usize = 4;
+        const DEPTHS: usize = 4096;
+        kernel.relay.is_some() && rows > (TILES - 1) * ROWS && rows.saturating_mul(depth) >= DEPTHS
+    }
+
+    /// None if tiles cannot be finished so. All of the product have the same offsets.
+    #[inline(always)]
+    pub(crate) fn new(kernel: &Kernel, finish: &'r Finish<'a>, offsets: (i32, i32)) -> Option<Self> {
+        let (ways, Some(Quick::Layer(layer))) = (kernel.relay?, &finish.quick) else { return None };
+        if layer.changes() {
+            return None;
+        }
+        let (out, last) = layer.place(&finish.store);
+        Some(Self {
+            ways,
+            layer,
+            out,
+            last,
+            offsets,
+            panels: [const { MaybeUninit::uninit() }; 2],
+            at: 0,
+            open: Open::NONE,
+        })
+    }
+
+    /// Goes on to the tiles of a region's columns. If they are finished in another way (None), the last one is finished now.
+    ///
+    /// # Safety
+    /// The tiles' parts of the result are their own.
+    pub(crate) unsafe fn begin(&mut self, region: &Region, room: &mut [i32]) -> Option<&mut Self> {
+        if region.cols.len() == WIDTH {
+            let columns = self.layer.columns(region, self.offsets, 0);
+            let next = 1 - self.at;
+            // SAFETY: whoever has a kernel has a CPU that runs it.
+            if unsafe { (self.ways.panel)(self.layer.rule(), &columns, self.last, &mut self.panels[next]) } {
+                self.at = next;
+                return Some(self);
+            }
+        }
+        // SAFETY: this function's own promise.
+        unsafe { self.end(room) }
+        None
+    }
+
+    /// Multiplies all rows of the region that has begun, the tile's lines, and finishes them but for those of the last tile. Always in
+    /// the same `room`, in which two tiles have room.
+    ///
+    /// # Safety
+    /// [`Relay::begin`] gave it. The region is this product's own, as were those before.
+    pub(crate) unsafe fn multiply(&mut self, tile: Tile, region: &Region, room: &mut [i32]) {
+        assert!(
+            region.rows.end <= self.out.rows
+                && region.cols.end <= self.out.cols
+                && tile.lhs.count() == region.rows.len()
+        );
+        let strip = Strip {
+            tile,
+            panel: self.at,
+            terms: self.layer.terms(region, self.offsets),
+            row: region.rows.start,
+            col: region.cols.start,
+            result: self.result(),
+        };
+        let mut open = self.open;
+        // SAFETY: as above; whoever has a kernel has a CPU that runs it; and `begin` wrote the panels.
+        unsafe { (self.ways.multiply)(&strip, &mut open, places(room)) }
+        self.open = open;
+    }
+
+    /// Finishes the last tile.
+    ///
+    /// # Safety
+    /// As for [`Relay::begin`].
+    pub(crate) unsafe fn end(&mut self, room: &mut [i32]) {
+        // SAFETY: as above; whoever has a kernel has a CPU that runs it; and `begin` wrote the panel of an open tile.
+        unsafe { (self.ways.finish)(&self.result(), &self.open, places(room)) }
+        self.open = Open::NONE;
+    }
+
+    fn result(&self) -> Bytes<'_> {
+        let (out, stride) = self.out.place();
+        Bytes { out, stride, panels: &self.panels }
+    }
+}
+
+/// The places of two tiles.
+fn places(room: &mut [i32]) -> &mut [Rows; 2] {
+    room.as_chunks_mut().0.as_chunks_mut().0.first_chunk_mut().expect("room for two tiles")
+}

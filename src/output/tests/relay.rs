@@ -1,0 +1,183 @@
+//! Whole layers so large that tiles become bytes while others are multiplied, against the stages' definitions.
+
+use super::*;
+use crate::context::Context;
+use crate::gemm::gemm_by;
+use crate::kernel::tests::noise;
+use crate::matrix::{Operand, Order};
+use crate::packed::{Bits, Packed, Packing, Purpose, ResultOrder, Side};
+use crate::{Factor, reference};
+use std::sync::LazyLock;
+
+static CONTEXTS: LazyLock<Vec<Context>> = LazyLock::new(|| {
+    Kernel::available().flat_map(|kernel| [1, 2].map(|threads| Context::new(kernel, threads))).collect()
+});
+
+#[derive(Clone, Debug)]
+struct Layers {
+    shape: (usize, usize, usize),
+    /// Of both sides.
+    encodings: [Encoding; 2],
+    offsets: [i32; 2],
+    is_packed: bool,
+    /// Numbers for all parameters; in each the axis (see `Parameter`), or none for the bias.
+    seed: u64,
+    bias: Option<u8>,
+    scale_axis: u8,
+    /// Bits of the exponents, some of which floats of 32 bits do not suit; or none for scales in floats.
+    rounding: Option<Rounding>,
+    right: std::ops::RangeInclusive<i32>,
+    offset_after: i32,
+    clamp: Option<(i32, i32)>,
+    is_signed: bool,
+    gap: usize,
+}
+
+fn layers() -> impl Strategy<Value = Layers> {
+    let encoding = || prop_oneof![Just(Encoding::U8), Just(Encoding::S8)];
+    let offset = || prop_oneof![Just(0), Just(-128), -255i32..=255];
+    let shape = (
+        prop_oneof![37usize..80, 100usize..130],
+        prop_oneof![Just(32usize), Just(64), 31usize..100],
+        prop_oneof![Just(64usize), 60usize..130, 300usize..310],
+    );
+    let roundings = prop_oneof![
+        3 => Just(Some(Rounding::Twice)), 1 => Just(Some(Rounding::TwiceUp)), 1 => Just(Some(Rounding::Once)), 1 => Just(None)
+    ];
+    let right = prop_oneof![4 => Just(6..=14), 1 => Just(1..=12), 1 => Just(0..=31)];
+    let clamp = prop_oneof![2 => Just(None), 1 => (-200i32..300, -200i32..300).prop_map(Some)];
+    let sides = (encoding(), encoding(), offset(), offset(), any::<bool>());
+    let scales =
+        (proptest::option::of(0u8..3), prop_oneof![1 => Just(0u8), 4 => Just(2), 1 => Just(1)], roundings, right);
+    let result = (-128i32..=255, clamp, any::<bool>(), prop_oneof![Just(0usize), 1usize..40]);
+    (shape, sides, scales, result, any::<u64>()).prop_map(
+        |(
+            shape,
+            (l, r, a, b, is_packed),
+            (bias, scale_axis, rounding, right),
+            (offset_after, clamp, is_signed, gap),
+            seed,
+        )| {
+            let (encodings, offsets) = ([l, r], [a, b]);
+            Layers {
+                shape,
+                encodings,
+                offsets,
+                is_packed,
+                seed,
+                bias,
+                scale_axis,
+                rounding,
+                right,
+                offset_after,
+                clamp,
+                is_signed,
+                gap,
+            }
+        },
+    )
+}
+
+/// As many numbers as the greatest axis has, of all bits.
+fn numbers(seed: u64, len: usize) -> Vec<i32> {
+    noise(seed, false, 4 * len).as_chunks().0.iter().map(|bytes| i32::from_ne_bytes(*bytes)).collect()
+}
+
+fn of_axis<T: Copy>(axis: u8, values: &[T], (rows, cols): (usize, usize)) -> Values<'_, T> {
+    match axis {
+        0 => Values::Uniform(values[0]),
+        1 => Values::PerRow(&values[..rows]),
+        _ => Values::PerCol(&values[..cols]),
+    }
+}
+
+fn check(case: &Layers) {
+    let (rows, cols, depth) = case.shape;
+    let most = rows.max(cols);
+    let [lhs, rhs] = [rows, cols].map(|lines| noise(case.seed ^ lines as u64, false, lines * depth));
+    let number = |side: usize, data: &[u8], line: usize, d: usize| {
+        i64::from(case.encodings[side].decode(data[line * depth + d])) + i64::from(case.offsets[side])
+    };
+    let sums = reference::product(case.shape, |i, d| number(0, &lhs, i, d), |d, j| number(1, &rhs, j, d));
+    let mut biases: Vec<i32> = numbers(case.seed ^ 1, most).iter().map(|x| x >> 14).collect();
+    // Few are less than what floats suit.
+    let multipliers: Vec<i32> = numbers(case.seed ^ 2, most).iter().map(|x| x & i32::MAX | 1 << 30).collect();
+    let (least, kinds) = (*case.right.start(), case.right.end() - case.right.start() + 1);
+    let exponents: Vec<i32> = numbers(case.seed ^ 3, most).iter().map(|x| -(least + x.rem_euclid(kinds))).collect();
+    let floats: Vec<f32> =
+        multipliers.iter().zip(&exponents).map(|(m, e)| (f64::from(*m) * 2f64.powi(e - 31)) as f32).collect();
+    let shape = (rows, cols);
+    if (case.bias, case.scale_axis) == (Some(2), 2) {
+        // A number of each column is as close to a tie as can be, where floats go wrong.
+        for col in 0..cols {
+            let tie = f64::from(col as i32 % 200 - 100) + 0.5;
+            let sum = tie * 2f64.powi(31 - exponents[col]) / f64::from(multipliers[col]);
+            biases[col] = (sum.round() as i32).wrapping_sub(sums[col % rows * cols + col]);
+        }
+    }
+    let mut stages = Vec::new();
+    if let Some(axis) = case.bias {
+        stages.push(Stage::Bias(of_axis(axis, &biases, shape)));
+    }
+    stages.push(match case.rounding {
+        Some(rounding) => {
+            let (multiplier, exponent) =
+                (of_axis(case.scale_axis, &multipliers, shape), of_axis(case.scale_axis, &exponents, shape));
+            Stage::Scale(Scale::new(multiplier, exponent, case.offset_after, rounding))
+        }
+        None => Stage::ScaleF32 { scale: of_axis(case.scale_axis, &floats, shape), offset_after: case.offset_after },
+    });
+    if let Some((min, max)) = case.clamp {
+        stages.push(Stage::Clamp { min, max });
+    }
+    let at = |axis: u8, row: usize, col: usize| [0, row, col][usize::from(axis)];
+    let want = |row: usize, col: usize| {
+        let sum = sums[row * cols + col].wrapping_add(case.bias.map_or(0, |axis| biases[at(axis, row, col)]));
+        let i = at(case.scale_axis, row, col);
+        let number = match case.rounding {
+            Some(rounding) => scaled(sum, multipliers[i], exponents[i], rounding),
+            None => nearest_even(sum as f32 * floats[i]),
+        };
+        let number = number.wrapping_add(case.offset_after);
+        let number = case.clamp.map_or(number, |(min, max)| number.max(min).min(max));
+        let number = if case.is_signed { number.clamp(-128, 127) } else { number.clamp(0, 255) };
+        number as u8
+    };
+    for context in CONTEXTS.iter() {
+        let operand = |side: usize, data, lines| {
+            Operand::new(data, (lines, depth), depth, Order::DepthContiguous, case.encodings[side])
+        };
+        let purpose = Purpose { side: Side::Rhs, result: ResultOrder::RowMajor, other: case.encodings[0] };
+        let packing = Packing { offset: Offset::Uniform(0), purpose, bits: Bits::new(8).unwrap(), segments: None };
+        let packed = Packed::new(context.kernel, &operand(1, &rhs, cols), &packing, None).unwrap();
+        let [a, b] = case.offsets.map(Offset::Uniform);
+        let rhs = if case.is_packed { Factor::packed(&packed, b) } else { Factor::new(operand(1, &rhs, cols), b) };
+        let lhs = Factor::new(operand(0, &lhs, rows), a);
+        for way in [0, 2] {
+            let stride = cols + case.gap;
+            let mut result = vec![0x5a; rows * stride];
+            let out = Output::new(&mut result, shape, stride);
+            let store = match case.is_signed {
+                // SAFETY: the same bytes, as signed ones.
+                true => Store::I8(unsafe { std::mem::transmute::<Output<u8>, Output<i8>>(out) }, Cast::Saturating),
+                false => Store::U8(out, Cast::Saturating),
+            };
+            if !gemm_by(way, context, &lhs, &rhs, &Finish::new(&stages, store)) {
+                continue;
+            }
+            for (i, byte) in result.iter().enumerate() {
+                let (row, col) = (i / stride, i % stride);
+                let want = if col < cols { want(row, col) } else { 0x5a };
+                assert_eq!(*byte, want, "{}, way {way}: row {row}, column {col} of {case:?}", context.kernel.name);
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(256) })]
+    #[test]
+    fn large_layers_are_what_their_stages_say(case in layers()) {
+        check(&case);
+    }
+}
