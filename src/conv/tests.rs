@@ -4,7 +4,7 @@ use super::*;
 use crate::kernel::Kernel;
 use crate::kernel::tests::{ODD_KERNELS, narrow, noise};
 use crate::matrix::{Encoding, Order, Output};
-use crate::output::{Cast, Element, Residual, Rounding, Stage, Store, Values};
+use crate::output::{Cast, Element, Residual, Rounding, Scale, Stage, Store, Values};
 use crate::packed::{Bits, Packed, Packing, Purpose, ResultOrder, Side};
 use proptest::prelude::*;
 use std::sync::LazyLock;
@@ -245,11 +245,24 @@ fn every_kernel_agrees_on_layers_of_many_blocks() {
         });
         let want = problem.sums();
         let shape = (problem.plan.positions(), channels[1]);
+        let multipliers: Vec<i32> = (0..shape.1 as i32).map(|o| (1 << 30) + o * 7_654_321).collect();
+        let scale = Scale::new(Values::PerCol(&multipliers), Values::Uniform(-11), 3, Rounding::Once);
+        let scaled = |(i, sum): (usize, &i32)| {
+            let product = i64::from(*sum) * i64::from(multipliers[i % shape.1]);
+            (((product + (1 << 41)) >> 42) + 3).clamp(0, 255) as u8
+        };
+        let want_bytes: Vec<u8> = want.iter().enumerate().map(scaled).collect();
+        assert!(want_bytes.iter().any(|&byte| byte > 20 && byte < 235));
         for context in CONTEXTS.iter().filter(|context| context.kernel.name != "scalar") {
+            let who = format!("{} with {} threads, {groups} groups", context.kernel.name, context.threads());
             let mut got = vec![7; want.len()];
             let store = Store::I32(Output::new(&mut got, shape, shape.1));
             problem.convolve(context, context.kernel, &Finish::new(&[], store), false);
-            assert!(got == want, "{} with {} threads, {groups} groups", context.kernel.name, context.threads());
+            assert!(got == want, "{who}");
+            let mut bytes = vec![7; want.len()];
+            let store = Store::U8(Output::new(&mut bytes, shape, shape.1), Cast::Saturating);
+            problem.convolve(context, context.kernel, &Finish::new(&[Stage::Scale(scale)], store), false);
+            assert!(bytes == want_bytes, "{who}, bytes");
         }
     }
 }

@@ -76,7 +76,6 @@ unsafe fn multiply_as<const SIGNED: bool>(strip: &Strip, open: &mut Open, room: 
         pitch,
         step,
         groups: whole,
-        last: last.as_ptr(),
         rhs: tile.rhs.as_ptr(),
         // Beyond all panels there may be a page that nobody knows where to find.
         ahead: if tile.reach < 2 * AHEAD { 0 } else { AHEAD },

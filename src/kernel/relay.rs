@@ -78,8 +78,8 @@ pub(crate) struct Terms<'a> {
 
 /// What the columns of a panel add to sums, and how these become bytes: z = x · `scale` + `nudge`, in floats, the nudge XORed with
 /// those bits of x that are in `signs`. If z is `sure` to be rounded as it should be, which it is if it differs no more from an
-/// integer, it is rounded to nearest, `offset` added, and confined as a signed byte, the bits in `flip` of which are inverted. If it
-/// is not, the number is made as the rule says.
+/// integer, it is rounded to nearest, `offset` added, and confined as a signed byte, the bits in `flip` of which are inverted.
+/// If it is not, the number is made as the rule says.
 #[repr(C, align(64))]
 #[allow(dead_code, reason = "not all architectures have such kernels")]
 pub(crate) struct Panel {

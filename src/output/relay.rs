@@ -70,8 +70,8 @@ impl<'r, 'a> Relay<'r, 'a> {
         None
     }
 
-    /// Multiplies all rows of the region that has begun, the tile's lines, and finishes them but for those of the last tile. Always in
-    /// the same `room`, in which two tiles have room.
+    /// Multiplies all rows of the region that has begun, the tile's lines, and finishes them but for those of the last tile.
+    /// Always in the same `room`, of two tiles.
     ///
     /// # Safety
     /// [`Relay::begin`] gave it. The region is this product's own, as were those before.
