@@ -1,7 +1,7 @@
 //! How the lines of a packed operand lie, and where its parts begin.
 
 use super::line::STRETCH;
-use super::{Label, Line, header};
+use super::{Label, Line, header, portable};
 use crate::buffer::ALIGN;
 use crate::kernel::Kernel;
 use crate::matrix::Encoding;
@@ -92,7 +92,7 @@ pub(super) struct Sections {
 }
 
 impl Sections {
-    /// None if they reach beyond the address space.
+    /// None if they, or the portable form, reach beyond the address space.
     pub(super) fn new(layout: &Layout, label: &Label) -> Option<Self> {
         let padded = label.lines.checked_next_multiple_of(layout.width)?;
         let segments = padded.checked_mul(label.line.pieces())?;
@@ -105,7 +105,9 @@ impl Sections {
         let stretches = if label.spans { label.line.depth.div_ceil(span::DEPTHS) } else { 0 };
         let spans = section(zero_points.end, (padded / layout.width).checked_mul(stretches)?)?;
         let bytes = section(spans.end, padded.checked_mul(layout.pitch)?)?;
-        isize::try_from(bytes.end).is_ok().then_some(Self { sums, offsets, scales, zero_points, spans, bytes })
+        // Lines without numbers may take no bytes here, but do so in the portable form.
+        let fits = isize::try_from(bytes.end).is_ok() && portable::fits(label);
+        fits.then_some(Self { sums, offsets, scales, zero_points, spans, bytes })
     }
 
     /// Where the last one ends.

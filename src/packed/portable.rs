@@ -42,6 +42,11 @@ impl Parts {
     }
 }
 
+/// Whether the portable form fits the address space.
+pub(super) fn fits(label: &Label) -> bool {
+    Parts::of(label).is_some()
+}
+
 impl Packed {
     /// How long the portable form is.
     pub(crate) fn portable_size(&self) -> usize {
@@ -49,7 +54,7 @@ impl Packed {
     }
 
     fn parts(&self) -> Parts {
-        Parts::of(&self.label).expect("what is in memory is longer")
+        Parts::of(&self.label).expect("sections are made only if it fits")
     }
 
     /// Writes the portable form.

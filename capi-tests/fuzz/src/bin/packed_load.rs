@@ -143,10 +143,15 @@ impl Handle {
         unsafe { std::slice::from_raw_parts(bytes.cast(), size) }
     }
 
-    fn portable(&self) -> Vec<u8> {
+    fn portable_size(&self) -> usize {
         let mut size = 0;
         // SAFETY: the operand is not freed yet.
         assert_eq!(unsafe { qgemm_packed_portable_size(self.0, &mut size) }, Status::Ok);
+        size
+    }
+
+    fn portable(&self) -> Vec<u8> {
+        let size = self.portable_size();
         let mut bytes = vec![0; size];
         // SAFETY: as above, and there are so many bytes.
         assert_eq!(unsafe { qgemm_packed_save_portable(self.0, bytes.as_mut_ptr().cast(), size) }, Status::Ok);
@@ -231,6 +236,10 @@ fuzz_target!(|input: Input| {
         status => panic!("{status:?} for {input:?}"),
     }
     let packed = Handle(packed);
+    // Lines without numbers, of which there may be any number, take a byte each.
+    if packed.portable_size() > 1 << 24 {
+        return;
+    }
     packed.multiply(3);
     let portable = packed.portable();
     let again = Copy::of(&portable, true);
