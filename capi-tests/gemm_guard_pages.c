@@ -9,7 +9,7 @@
 
 // Every shape of up to 4 in each direction, so many times.
 enum { TINY_SIZES = 5, TIMES = 10, TINY = TINY_SIZES * TINY_SIZES * TINY_SIZES * TIMES };
-enum { SMALL = 2500, LARGE = 30, LATER_SMALL = 1500, WAYS = 3 };
+enum { SMALL = 2500, LARGE = 30, LATER_SMALL = 1500, LAYER_COUNT = 60, WAYS = 3 };
 
 static struct call tiny_call(uint64_t number) {
     int m = (int)number % TINY_SIZES, n = (int)number / TINY_SIZES % TINY_SIZES;
@@ -32,7 +32,15 @@ static struct call large_call(uint64_t number) {
     return random_call(number, 130 + below(&seed, 30), 130 + below(&seed, 30), 90 + below(&seed, 20), 1);
 }
 
+// With so many rows that tiles become bytes while others are multiplied.
+static struct call layer_call(uint64_t number) {
+    struct seed seed = {~number};
+    return random_call(number, 37 + below(&seed, 60), 32 + below(&seed, 50), 64 + below(&seed, 90), 1);
+}
+
 static struct call fenced_call(uint64_t number) {
+    if (number >= LAYERS)
+        return layer_call(number);
     if (number >= LATER)
         return number % 2 == 0 ? tiny_call(number) : small_call(number);
     return number < TINY ? tiny_call(number) : number < TINY + SMALL ? small_call(number) : large_call(number);
@@ -55,6 +63,8 @@ int main(int argc, char **argv) {
     for (uint64_t number = first; number < first + count; number++)
         test(number);
     for (uint64_t number = LATER; argc == 1 && number < LATER + LATER_SMALL; number++, count++)
+        test(number);
+    for (uint64_t number = LAYERS; argc == 1 && number < LAYERS + LAYER_COUNT; number++, count++)
         test(number);
     free_contexts();
     printf("%llu calls, each in %d ways\n", (unsigned long long)count, WAYS);

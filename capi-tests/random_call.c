@@ -56,6 +56,10 @@ static void remember_what_is_before(struct call *call) {
         memcpy(call->before + run * plot->len, plot->data + run * plot->stride, plot->len);
 }
 
+static int is_layer(const struct call *call) {
+    return call->number >= LAYERS;
+}
+
 // Rows and columns are set already.
 static void choose_result(struct draft *draft) {
     struct seed *seed = draft->seed;
@@ -63,7 +67,7 @@ static void choose_result(struct draft *draft) {
     qgemm_result *result = &call->result;
     const uint32_t types[] = {QGEMM_TYPE_U8,  QGEMM_TYPE_S8,   QGEMM_TYPE_S16, QGEMM_TYPE_S32,
                               QGEMM_TYPE_F32, QGEMM_TYPE_BF16, QGEMM_TYPE_F16};
-    result->type = types[below(seed, type_count(draft))];
+    result->type = types[below(seed, is_layer(call) ? 2 : type_count(draft))];
     result->order = any_order(seed);
     int row_major = result->order == QGEMM_ROW_MAJOR;
     size_t element = size_of_type(result->type);
@@ -97,6 +101,8 @@ static uint32_t choose_later_kind(struct draft *draft, int is_float) {
 
 // The kind of the next of `left` stages, of which the last gives the result.
 static uint32_t choose_kind(struct draft *draft, size_t left) {
+    if (is_layer(draft->call))
+        return left == 1 ? QGEMM_STAGE_CAST_SATURATING : left == 2 ? QGEMM_STAGE_SCALE : QGEMM_STAGE_BIAS;
     uint32_t type = draft->call->result.type;
     int is_float = is_float_by_now(draft->call), wants_float = is_float_type(type);
     if (left == 1 && is_narrow(draft->call))
@@ -213,6 +219,8 @@ static void expect_sums(struct call *call) {
 
 // From none to all that there is room for.
 static size_t choose_stage_count(struct draft *draft) {
+    if (is_layer(draft->call))
+        return 2 + (size_t)below(draft->seed, 2);
     uint32_t type = draft->call->result.type;
     size_t count = (size_t)below(draft->seed, MOST_STAGES + 1);
     // A cast alone makes nearly all sums the greatest or the least.
