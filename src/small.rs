@@ -147,6 +147,7 @@ impl Small {
         let as_sums = finish.sums().zip(region.uniform());
         let is_turned = self.is_in_place && self.readings[LHS].is_turn();
         let width = kernel.width;
+        // Of so many rows more are finished together than the two tiles that it works in, so `acc` has room for these.
         let may_relay = Relay::is_worth_it(kernel, rows, depth) && !is_turned;
         let mut relay = region.uniform().filter(|_| may_relay).and_then(|offsets| Relay::new(kernel, finish, offsets));
         // Not `step_by`, which divides.
@@ -158,22 +159,22 @@ impl Small {
                 let stretches = depth.div_ceil(span::DEPTHS);
                 Spans::PerStretch(&spans[panel * stretches..][..stretches])
             });
+            let of_panel = Tile {
+                lhs: lines,
+                lhs_encoding: self.readings[LHS].to,
+                is_turned,
+                rhs: &panels[panel * panel_len..][..panel_len],
+                cols: region.cols.len(),
+                reach: panels.len() - panel * panel_len,
+                fresh: true,
+                spans,
+                sums: None,
+            };
             // SAFETY: the result's columns are this product's own, here and below.
             if let Some(relay) = relay.as_mut().and_then(|relay| unsafe { relay.begin(&region, acc) }) {
                 (region.rows, region.row_sums) = (0..rows, &*lhs_sums);
-                let tile = Tile {
-                    lhs: lines,
-                    lhs_encoding: self.readings[LHS].to,
-                    is_turned,
-                    rhs: &panels[panel * panel_len..][..panel_len],
-                    cols: region.cols.len(),
-                    reach: panels.len() - panel * panel_len,
-                    fresh: true,
-                    spans,
-                    sums: None,
-                };
                 // SAFETY: as above.
-                unsafe { relay.multiply(tile, &region, acc) }
+                unsafe { relay.multiply(of_panel, &region, acc) }
                 (panel, first) = (panel + 1, first + width);
                 continue;
             }
@@ -186,13 +187,6 @@ impl Small {
                     let count = height.min(region.rows.end - row);
                     let tile = Tile {
                         lhs: lines.part(row..row + count),
-                        lhs_encoding: self.readings[LHS].to,
-                        is_turned,
-                        rhs: &panels[panel * panel_len..][..panel_len],
-                        cols: region.cols.len(),
-                        reach: panels.len() - panel * panel_len,
-                        fresh: true,
-                        spans,
                         sums: as_sums.map(|(out, offsets)| Sums {
                             out,
                             row,
@@ -202,6 +196,7 @@ impl Small {
                             offsets,
                             depth,
                         }),
+                        ..of_panel
                     };
                     // SAFETY: whoever has a kernel has a CPU that runs it, and each tile's part of the result is its own.
                     unsafe { (kernel.tile)(&tile, &mut acc[(row - top) * width..]) }

@@ -16,7 +16,7 @@ pub(crate) struct Layer<'a> {
     /// What numbers are confined to before the cast confines them.
     clamp: (i32, i32),
     /// Whether rows differ in their scale.
-    changes: bool,
+    pub(super) changes: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -80,11 +80,6 @@ impl<'a> Layer<'a> {
             // SAFETY: as above.
             unsafe { part.finish(first, std::slice::from_ref(row), room) };
         }
-    }
-
-    /// Whether rows differ in their scale.
-    pub(super) fn changes(&self) -> bool {
-        self.changes
     }
 
     /// Where the bytes go, and what comes after scaling.

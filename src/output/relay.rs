@@ -14,7 +14,7 @@ pub(crate) struct Relay<'r, 'a> {
     out: Output<'r, u8>,
     last: Last,
     offsets: (i32, i32),
-    /// That at hand, and the one before, if there are tiles of them.
+    /// That at hand, and that of the open tile, if there are any.
     panels: [MaybeUninit<Panel>; 2],
     at: usize,
     /// The tile that is still to be finished.
@@ -35,7 +35,7 @@ impl<'r, 'a> Relay<'r, 'a> {
     #[inline(always)]
     pub(crate) fn new(kernel: &Kernel, finish: &'r Finish<'a>, offsets: (i32, i32)) -> Option<Self> {
         let (ways, Some(Quick::Layer(layer))) = (kernel.relay?, &finish.quick) else { return None };
-        if layer.changes() {
+        if layer.changes {
             return None;
         }
         let (out, last) = layer.place(&finish.store);
@@ -58,7 +58,8 @@ impl<'r, 'a> Relay<'r, 'a> {
     pub(crate) unsafe fn begin(&mut self, region: &Region, room: &mut [i32]) -> Option<&mut Self> {
         if region.cols.len() == WIDTH {
             let columns = self.layer.columns(region, self.offsets, 0);
-            let next = 1 - self.at;
+            // Not that of the open tile.
+            let next = 1 - self.open.panel;
             // SAFETY: whoever has a kernel has a CPU that runs it.
             if unsafe { (self.ways.panel)(self.layer.rule(), &columns, self.last, &mut self.panels[next]) } {
                 self.at = next;

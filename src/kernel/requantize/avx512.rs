@@ -155,17 +155,14 @@ fn in_doubt<const W: usize, const ROWS: usize, const HAVE_TERMS: bool>(
 /// The same, for rows that become bytes while others are multiplied.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 pub(in crate::kernel) fn relay_panel(rule: Rule, columns: &Columns, last: Last, to: &mut MaybeUninit<Panel>) -> bool {
+    // Floats are rounded once: there is no doubt.
     let (scales, sure) = match rule {
-        Rule::Float => match Small::of::<2>(columns, &last) {
-            Some(scales) => (Some(Near::both(scales)), f32::INFINITY),
-            None => return false,
-        },
+        Rule::Float => (Near::of_floats::<2>(columns, &last), f32::INFINITY),
         _ => (Near::of::<2>(rule, columns, &last), near::SURE),
     };
-    let Some(scales) = scales else { return false };
+    let Some([first, second]) = scales else { return false };
     let end = End::of::<2>(columns, &last);
     let byte = |x: i32| (x - end.lowered()) as i8;
-    let [first, second] = scales;
     to.write(Panel {
         added: [lanes(end.added[0]), lanes(end.added[1])],
         scale: [lanes(_mm512_castps_si512(first.scale)), lanes(_mm512_castps_si512(second.scale))],

@@ -156,11 +156,13 @@ fn check(case: &Layers) {
         for way in [0, 2] {
             let stride = cols + case.gap;
             let mut result = vec![0x5a; rows * stride];
-            let out = Output::new(&mut result, shape, stride);
             let store = match case.is_signed {
-                // SAFETY: the same bytes, as signed ones.
-                true => Store::I8(unsafe { std::mem::transmute::<Output<u8>, Output<i8>>(out) }, Cast::Saturating),
-                false => Store::U8(out, Cast::Saturating),
+                true => {
+                    // SAFETY: as many bytes, which may be read as signed ones.
+                    let out = unsafe { Output::from_raw(result.as_mut_ptr().cast::<i8>(), shape, stride) };
+                    Store::I8(out.expect("they have addresses"), Cast::Saturating)
+                }
+                false => Store::U8(Output::new(&mut result, shape, stride), Cast::Saturating),
             };
             if !gemm_by(way, context, &lhs, &rhs, &Finish::new(&stages, store)) {
                 continue;

@@ -139,12 +139,13 @@ pub(super) struct Near {
 }
 
 impl Near {
-    /// Those of both vectors, without nudges.
+    /// Those of [`Small`], which need no nudges.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-    pub(super) fn both([first, second]: [Small; 2]) -> [Self; 2] {
+    pub(super) fn of_floats<const ROWS: usize>(columns: &Columns, last: &Last) -> Option<[Self; 2]> {
+        let [first, second] = Small::of::<ROWS>(columns, last)?;
         let nudge = _mm512_setzero_si512();
-        [Self { scale: first.0, nudge }, Self { scale: second.0, nudge }]
+        Some([Self { scale: first.0, nudge }, Self { scale: second.0, nudge }])
     }
 
     /// Scales of both vectors, if they and the offset suit.
