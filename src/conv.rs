@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::error::Error;
 use crate::gemm::{self, gemm_in, workspace_len};
 use crate::matrix::{Offset, Operand};
-use crate::output::Finish;
+use crate::output::{Finish, KeptPanels, Quick, Store};
 use crate::range::ElementRange;
 use crate::scratch::Scratch;
 use crate::source::Factor;
@@ -48,9 +48,17 @@ pub(crate) enum Route {
     /// It is depthwise, and its weights were packed: here they are as they are multiplied.
     Depthwise(Buffer),
     /// It is one product.
-    Product(gemm::Route),
+    Product(Box<gemm::Route>),
     /// Nothing.
     Any,
+}
+
+impl Route {
+    /// As [`gemm::Route::panels`].
+    #[inline(always)]
+    pub(crate) fn panels(&self) -> Option<&KeptPanels> {
+        if let Self::Product(route) = self { route.panels() } else { None }
+    }
 }
 
 impl<'a> Conv<'a> {
@@ -99,10 +107,11 @@ impl<'a> Conv<'a> {
     }
 
     /// What is found out of convolutions like this one before their images are there.
-    pub(crate) fn route(&self, context: &Context) -> Result<Route, Error> {
+    pub(crate) fn route(&self, context: &Context, quick: Option<&Quick>, store: &Store) -> Result<Route, Error> {
         match self.depthwise(context) {
             Some(depthwise) => Ok(depthwise.make_ready(context.kernel)?.map_or(Route::Any, Route::Depthwise)),
-            None if self.groups() == 1 => gemm::Route::new(context, &self.lhs(0), self.weights).map(Route::Product),
+            None if self.groups() == 1 => gemm::Route::new(context, &self.lhs(0), self.weights, quick, store)
+                .map(|route| Route::Product(Box::new(route))),
             None => Ok(Route::Any),
         }
     }

@@ -4,11 +4,13 @@ use crate::blocks::Shape;
 use crate::context::Context;
 use crate::error::Error;
 use crate::few::Few;
-use crate::output::Finish;
+use crate::kernel::Kernel;
+use crate::output::{Finish, KeptPanels, Quick, Store};
 use crate::product::Product;
+use crate::reading::Reading;
 use crate::scratch::Scratch;
 use crate::small::Small;
-use crate::source::Factor;
+use crate::source::{Factor, lhs_encoding};
 
 /// Multiplications that are worth a second thread in any case, and if it lingers or such products come one after the other:
 /// a thread that sleeps takes some 20 us to come, one that lingers none.
@@ -68,16 +70,31 @@ pub(crate) struct Route {
     small: Option<(Small, Shape)>,
     /// Whether it is never worth a second thread.
     is_alone: bool,
+    /// If tiles are finished so, and the RHS is packed.
+    panels: Option<KeptPanels>,
 }
 
 impl Route {
-    /// That of such operands, whatever their elements.
-    pub(crate) fn new(context: &Context, lhs: &Factor, rhs: &Factor) -> Result<Self, Error> {
-        let Some(shape) = shape(lhs, rhs)? else { return Ok(Self { small: None, is_alone: true }) };
+    /// That of such operands, whatever their elements, and of such a result, wherever it lies.
+    pub(crate) fn new(
+        context: &Context,
+        lhs: &Factor,
+        rhs: &Factor,
+        quick: Option<&Quick>,
+        store: &Store,
+    ) -> Result<Self, Error> {
+        let Some(shape) = shape(lhs, rhs)? else { return Ok(Self { small: None, is_alone: true, panels: None }) };
         let is_small = with_walk(context, lhs, rhs, shape, 1, |walk| matches!(walk, Walk::Small(..)));
         let small = if is_small { Small::new(context.kernel, lhs, rhs, shape) } else { None };
         let is_alone = shape.macs() < worth_sharing(context).min(WORTH_WAKING);
-        Ok(Self { small: small.map(|small| (small, shape)), is_alone })
+        let panels = kept_panels(context.kernel, lhs, rhs, quick, store);
+        Ok(Self { small: small.map(|small| (small, shape)), is_alone, panels })
+    }
+
+    /// What it keeps for every run's [`Finish`].
+    #[inline(always)]
+    pub(crate) fn panels(&self) -> Option<&KeptPanels> {
+        self.panels.as_ref()
     }
 
     /// As [`gemm_in`], of operands that differ in their elements at most from those it was made for.
@@ -98,6 +115,21 @@ impl Route {
             _ => gemm_in(context, lhs, rhs, finish, workspace),
         }
     }
+}
+
+/// None if the RHS is not packed, or tiles are finished in other ways.
+fn kept_panels(
+    kernel: &'static Kernel,
+    lhs: &Factor,
+    rhs: &Factor,
+    quick: Option<&Quick>,
+    store: &Store,
+) -> Option<KeptPanels> {
+    let packed = rhs.panels().filter(|packed| packed.is_for(kernel))?;
+    let to = lhs_encoding(kernel.groups, Some(packed), lhs.encoding(), None);
+    let lhs_offset = lhs.line_offsets(&Reading::plain(lhs.encoding(), to)).uniform()?;
+    let rhs_offset = rhs.line_offsets(&packed.reading()).uniform()?;
+    KeptPanels::new(kernel, quick, store, (lhs_offset, rhs_offset), packed.prepared().sums)
 }
 
 /// How many bytes of the caller's a product may need.

@@ -32,7 +32,7 @@ pub use binary::{Binary, Operation};
 pub use logistic::Logistic;
 pub use quantize_down::QuantizeDown;
 pub(crate) use region::{LineOffsets, Region};
-pub(crate) use relay::Relay;
+pub(crate) use relay::{KeptPanels, Relay};
 pub(crate) use rescale::Rescale;
 pub use residual::{Element, Residual};
 pub use scale::{Rounding, Scale};
@@ -56,6 +56,8 @@ pub struct Finish<'a> {
     store: Store<'a>,
     /// The same, if there is a quicker way to it.
     quick: Option<Quick<'a>>,
+    /// What is known of it for all columns.
+    kept: Option<&'a KeptPanels>,
 }
 
 /// The ways in one go, which add uniform offsets, too.
@@ -77,12 +79,17 @@ impl<'a> Finish<'a> {
     /// The stages in order, then the store. What the last stage gives has to be what the store takes.
     pub fn new(stages: &'a [Stage<'a>], store: Store<'a>) -> Self {
         let quick = Quick::new(stages, &store);
-        Self { stages, store, quick }
+        Self { stages, store, quick, kept: None }
     }
 
-    /// As [`Finish::new`], if the quicker way is known: that of these stages and of such a store.
-    pub(crate) fn by(stages: &'a [Stage<'a>], store: Store<'a>, quick: Option<Quick<'a>>) -> Self {
-        Self { stages, store, quick }
+    /// As [`Finish::new`], if the quicker way is known, and perhaps the panels: those of these stages and of such a store.
+    pub(crate) fn by(
+        stages: &'a [Stage<'a>],
+        store: Store<'a>,
+        quick: Option<Quick<'a>>,
+        kept: Option<&'a KeptPanels>,
+    ) -> Self {
+        Self { stages, store, quick, kept }
     }
 
     /// Where the sums go, if they are the result.

@@ -255,9 +255,9 @@ impl Product<'_> {
         let [lhs, rhs] = &self.sides;
         let is_other =
             self.rescale.is_some() || self.scaled.is_some() || self.blocks.depth.pieces > 1 || lhs.is_turned();
-        if is_other || !Relay::is_worth_it(self.kernel, rows, self.depth) {
+        if is_other {
             return None;
         }
-        Relay::new(self.kernel, finish, (lhs.offset.uniform()?, rhs.offset.uniform()?))
+        Relay::new(self.kernel, finish, (lhs.offset.uniform()?, rhs.offset.uniform()?), rows, self.depth)
     }
 }

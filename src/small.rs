@@ -147,9 +147,9 @@ impl Small {
         let as_sums = finish.sums().zip(region.uniform());
         let is_turned = self.is_in_place && self.readings[LHS].is_turn();
         let width = kernel.width;
-        // Of so many rows more are finished together than the two tiles that it works in, so `acc` has room for these.
-        let may_relay = Relay::is_worth_it(kernel, rows, depth) && !is_turned;
-        let mut relay = region.uniform().filter(|_| may_relay).and_then(|offsets| Relay::new(kernel, finish, offsets));
+        // Where two tiles are worked in, more are finished together, so `acc` has room for these.
+        let offsets = region.uniform().filter(|_| !is_turned);
+        let mut relay = offsets.and_then(|offsets| Relay::new(kernel, finish, offsets, rows, depth));
         // Not `step_by`, which divides.
         let (mut panel, mut first) = (0, 0);
         while first < cols {

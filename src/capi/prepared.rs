@@ -13,7 +13,7 @@ use super::{Failure, Status, guard};
 use crate::conv::Plan;
 use crate::error::Error;
 use crate::matrix::{Runs, bytes_of};
-use crate::output::{Finish, Quick, Store};
+use crate::output::{Finish, KeptPanels, Quick, Store};
 use crate::source::Factor;
 use crate::{conv, gemm};
 use std::ffi::c_void;
@@ -74,7 +74,8 @@ pub unsafe extern "C" fn qgemm_gemm_prepare(
             call.check_overflow(given.flags, || left.bound(right))?;
             let context = CallContext::new(context)?;
             check_workspace(&given, || gemm::workspace_len(&context, left, right))?;
-            let work = Work::Product(gemm::Route::new(&context, left, right)?);
+            let work =
+                Work::Product(gemm::Route::new(&context, left, right, pipeline.quick.as_ref(), &pipeline.store)?);
             prepared.write(PreparedCall::new(context, call, data, pipeline, work, given).handle());
             Ok(())
         }
@@ -126,7 +127,7 @@ pub unsafe extern "C" fn qgemm_conv_prepare(
             call.check_overflow(given.flags, || conv.bound())?;
             let context = CallContext::new(context)?;
             check_workspace(&given, || conv.workspace_len(&context))?;
-            let work = Work::Conv(plan, conv.route(&context)?);
+            let work = Work::Conv(plan, conv.route(&context, pipeline.quick.as_ref(), &pipeline.store)?);
             prepared.write(PreparedCall::new(context, call, data, pipeline, work, given).handle());
             Ok(())
         }
@@ -272,6 +273,16 @@ impl<'a> Pipeline<'a> {
     }
 }
 
+impl Work<'_> {
+    #[inline(always)]
+    fn panels(&self) -> Option<&KeptPanels> {
+        match self {
+            Work::Product(route) => route.panels(),
+            Work::Conv(_, route) => route.panels(),
+        }
+    }
+}
+
 impl PreparedCall<'static> {
     fn handle(self) -> *mut PreparedHandle {
         Box::into_raw(Box::new(PreparedHandle(self)))
@@ -336,7 +347,7 @@ impl<'a> PreparedCall<'a> {
         if self.options.flags & QGEMM_CHECK_RANGE != 0 {
             check_ranges(names, sides)?;
         }
-        let finish = Finish::by(&pipeline.stages.stages, store, pipeline.quick);
+        let finish = Finish::by(&pipeline.stages.stages, store, pipeline.quick, self.work.panels());
         if let Some(workspace) = &workspace {
             check_apart(&bytes_of(workspace), names, sides, &finish)?;
         }

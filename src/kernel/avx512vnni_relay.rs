@@ -37,7 +37,7 @@ unsafe fn multiply_as<const SIGNED: bool>(strip: &Strip, open: &mut Open, room: 
     let whole = (lhs.len() / 4).min(groups);
     let is_cut = lhs.len() % 4 > 0;
     assert!(lhs.runs() * whole + usize::from(is_cut) <= groups && (lhs.runs() == 1 || whole > 0));
-    assert!(tile.fresh && tile.cols == WIDTH && !tile.is_turned && open.count <= ROWS);
+    assert!(tile.fresh && !tile.is_turned && open.count <= ROWS);
     let (start, pitch, step) = lhs.places();
     let mut last = [[0; 4]; ROWS];
     let mut walk = Walk {
@@ -79,7 +79,7 @@ unsafe fn multiply_as<const SIGNED: bool>(strip: &Strip, open: &mut Open, room: 
         let before = if open.count > 0 { result.panels[open.panel].as_ptr() } else { panel };
         // SAFETY: lines and the panel reach as far as was asserted, rows go to an array of as many, and where the open rows go is
         // this function's own promise.
-        let doubt = unsafe {
+        let sure = unsafe {
             match count {
                 1 => walk.run::<1, SIGNED>(panel, before),
                 2 => walk.run::<2, SIGNED>(panel, before),
@@ -97,7 +97,7 @@ unsafe fn multiply_as<const SIGNED: bool>(strip: &Strip, open: &mut Open, room: 
             }
         };
         // SAFETY: as above.
-        unsafe { settle(result, open, room, doubt) }
+        unsafe { settle(result, open, room, sure) }
         *open = Open { turn: 1 - open.turn, count, panel: strip.panel, row: strip.row + first, col: strip.col };
         first += count;
     }
@@ -118,25 +118,28 @@ unsafe fn finish(result: &Bytes, open: &Open, room: &[Rows; 2]) {
         // SAFETY: where the open rows go is this function's own promise. Nothing is multiplied.
         unsafe {
             let panel = result.panels[open.panel].as_ptr();
-            let doubt = walk.run::<0, false>(panel, panel);
-            settle(result, open, room, doubt);
+            let sure = walk.run::<0, false>(panel, panel);
+            settle(result, open, room, sure);
         }
     }
 }
 
-/// Finishes the rows that are in doubt, the last of which has the lowest bit.
+/// Finishes the rows of the open tile that are in doubt: all that are not `sure`, of which the last has the lowest bit.
 ///
 /// # Safety
 /// Nobody else uses the places of the open tile, whose panel is there.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-unsafe fn settle(result: &Bytes, open: &Open, room: &[Rows; 2], doubt: u32) {
+unsafe fn settle(result: &Bytes, open: &Open, room: &[Rows; 2], sure: u32) {
+    let doubt = !sure & ((1 << open.count) - 1);
     if doubt != 0 {
         for row in (0..open.count).filter(|row| doubt >> (open.count - 1 - row) & 1 != 0) {
             // SAFETY: this function's own promise.
             unsafe {
-                let bytes = relay_row(result.panels[open.panel].assume_init_ref(), &room[open.turn][row]);
-                result.of(open).wrapping_add(row * result.stride).cast::<[u8; WIDTH]>().write(bytes);
+                let panel = result.panels[open.panel].assume_init_ref();
+                let bytes = relay_row(panel, &room[open.turn][row]);
+                let to = result.of(open).wrapping_add(row * result.stride);
+                to.copy_from_nonoverlapping(bytes.as_ptr(), panel.mask.count_ones() as usize);
             }
         }
     }

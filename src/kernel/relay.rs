@@ -13,11 +13,11 @@ pub(crate) type Rows = [[i32; WIDTH]; ROWS];
 
 /// What a kernel has that relays tiles.
 pub(crate) struct RelayFns {
-    /// Writes a panel, or nothing and false, if its columns are scaled in another way.
+    /// Writes a panel of so many columns, 1 to [`WIDTH`], or nothing and false, if they are scaled in another way.
     ///
     /// # Safety
     /// The CPU has the features that the function was compiled for.
-    pub panel: unsafe fn(Rule, &Columns, Last, &mut MaybeUninit<Panel>) -> bool,
+    pub panel: unsafe fn(Rule, &Columns, usize, Last, &mut MaybeUninit<Panel>) -> bool,
     /// Multiplies all rows by a panel, tile by tile, and finishes each tile with the next, the first with the one that was `open`.
     /// The last is open then.
     ///
@@ -31,11 +31,11 @@ pub(crate) struct RelayFns {
     pub finish: unsafe fn(result: &Bytes, open: &Open, room: &[Rows; 2]),
 }
 
-/// Rows that are multiplied by a panel of all columns.
+/// Rows that are multiplied by a panel.
 pub(crate) struct Strip<'a> {
     /// The lines, however many, and the panel; fresh, not turned, and not to be written as sums.
     pub tile: Tile<'a>,
-    /// Of which it is in `panels` of the result.
+    /// Which of the result's `panels` is that of its columns.
     pub panel: usize,
     pub terms: Terms<'a>,
     /// The place of the first result.
@@ -44,12 +44,13 @@ pub(crate) struct Strip<'a> {
     pub result: Bytes<'a>,
 }
 
-/// The whole result: where it begins, how many bytes its rows are apart, and the panels of a strip and of an open tile.
+/// The whole result: where it begins, how many bytes its rows are apart, and the panels, that of a strip and that of an open tile
+/// at least.
 #[derive(Clone, Copy)]
 pub(crate) struct Bytes<'a> {
     pub out: *mut u8,
     pub stride: usize,
-    pub panels: &'a [MaybeUninit<Panel>; 2],
+    pub panels: &'a [MaybeUninit<Panel>],
 }
 
 /// A tile that is multiplied, but not finished: so many rows of sums, in room `turn`.
@@ -94,6 +95,8 @@ pub(crate) struct Panel {
     pub flip: [u8; WIDTH],
     pub signs: i32,
     pub sure: f32,
+    /// A bit for each column that there is.
+    pub mask: u32,
     pub rule: Rule,
     pub last: Last,
 }

@@ -1,11 +1,42 @@
 //! A layer's tiles, each of which becomes bytes while the next is multiplied.
 
 use super::layer::Layer;
-use super::{Finish, Quick, Region};
+use super::{Finish, Quick, Region, Store};
 use crate::kernel::relay::{Bytes, Open, Panel, ROWS, RelayFns, Rows, Strip, WIDTH};
 use crate::kernel::{Kernel, Last, Tile};
 use crate::matrix::Output;
 use std::mem::MaybeUninit;
+
+/// What all panels' columns add to sums, and how these become bytes: made once for all products that only differ in their rows.
+pub(crate) struct KeptPanels {
+    panels: Box<[MaybeUninit<Panel>]>,
+    /// Which offsets these are for.
+    offsets: (i32, i32),
+}
+
+impl KeptPanels {
+    /// Those of all columns of a result that is stored and finished so. None if its tiles cannot be.
+    pub(crate) fn new(
+        kernel: &Kernel,
+        quick: Option<&Quick>,
+        store: &Store,
+        offsets: (i32, i32),
+        col_sums: &[i32],
+    ) -> Option<Self> {
+        let (ways, layer) = ways(kernel, quick)?;
+        let (Output { cols, .. }, last) = layer.place(store);
+        let mut panels: Box<[_]> = (0..cols.div_ceil(WIDTH)).map(|_| MaybeUninit::uninit()).collect();
+        for (i, panel) in panels.iter_mut().enumerate() {
+            let cols = i * WIDTH..cols.min((i + 1) * WIDTH);
+            let col_sums = col_sums.get(cols.start..).unwrap_or_default();
+            let region = Region { col_sums, ..Region::complete(0..0, cols) };
+            if !write(panel, ways, layer, last, &region, offsets) {
+                return None;
+            }
+        }
+        Some(Self { panels, offsets })
+    }
+}
 
 /// Tiles of a product, one after the other, and the one that was multiplied last.
 pub(crate) struct Relay<'r, 'a> {
@@ -14,7 +45,8 @@ pub(crate) struct Relay<'r, 'a> {
     out: Output<'r, u8>,
     last: Last,
     offsets: (i32, i32),
-    /// That at hand, and that of the open tile, if there are any.
+    kept: Option<&'r KeptPanels>,
+    /// That at hand, and that of the open tile, if there are any, unless they are kept.
     panels: [MaybeUninit<Panel>; 2],
     at: usize,
     /// The tile that is still to be finished.
@@ -22,20 +54,21 @@ pub(crate) struct Relay<'r, 'a> {
 }
 
 impl<'r, 'a> Relay<'r, 'a> {
-    /// Whether it gains more than it takes to get ready for each panel.
+    /// That of a product of so many rows, all of which have the same offsets. None if its tiles cannot be finished so, or gain
+    /// less than it takes to get ready for each panel.
     #[inline(always)]
-    pub(crate) fn is_worth_it(kernel: &Kernel, rows: usize, depth: usize) -> bool {
+    pub(crate) fn new(
+        kernel: &Kernel,
+        finish: &'r Finish<'a>,
+        offsets: (i32, i32),
+        rows: usize,
+        depth: usize,
+    ) -> Option<Self> {
         /// Tiles of a panel, and depths of all of its rows.
         const TILES: usize = 4;
         const DEPTHS: usize = 4096;
-        kernel.relay.is_some() && rows > (TILES - 1) * ROWS && rows.saturating_mul(depth) >= DEPTHS
-    }
-
-    /// None if tiles cannot be finished so. All of the product have the same offsets.
-    #[inline(always)]
-    pub(crate) fn new(kernel: &Kernel, finish: &'r Finish<'a>, offsets: (i32, i32)) -> Option<Self> {
-        let (ways, Some(Quick::Layer(layer))) = (kernel.relay?, &finish.quick) else { return None };
-        if layer.changes {
+        let (ways, layer) = ways(kernel, finish.quick.as_ref())?;
+        if rows <= (TILES - 1) * ROWS || rows.saturating_mul(depth) < DEPTHS {
             return None;
         }
         let (out, last) = layer.place(&finish.store);
@@ -45,6 +78,7 @@ impl<'r, 'a> Relay<'r, 'a> {
             out,
             last,
             offsets,
+            kept: finish.kept.filter(|kept| kept.offsets == offsets),
             panels: [const { MaybeUninit::uninit() }; 2],
             at: 0,
             open: Open::NONE,
@@ -56,12 +90,15 @@ impl<'r, 'a> Relay<'r, 'a> {
     /// # Safety
     /// The tiles' parts of the result are their own.
     pub(crate) unsafe fn begin(&mut self, region: &Region, room: &mut [i32]) -> Option<&mut Self> {
-        if region.cols.len() == WIDTH {
-            let columns = self.layer.columns(region, self.offsets, 0);
+        // Otherwise half of what is multiplied would be for nothing.
+        if region.cols.len() > WIDTH / 2 {
+            if self.kept.is_some() {
+                self.at = region.cols.start / WIDTH;
+                return Some(self);
+            }
             // Not that of the open tile.
             let next = 1 - self.open.panel;
-            // SAFETY: whoever has a kernel has a CPU that runs it.
-            if unsafe { (self.ways.panel)(self.layer.rule(), &columns, self.last, &mut self.panels[next]) } {
+            if write(&mut self.panels[next], self.ways, self.layer, self.last, region, self.offsets) {
                 self.at = next;
                 return Some(self);
             }
@@ -108,8 +145,33 @@ impl<'r, 'a> Relay<'r, 'a> {
 
     fn result(&self) -> Bytes<'_> {
         let (out, stride) = self.out.place();
-        Bytes { out, stride, panels: &self.panels }
+        let panels = self.kept.map_or(self.panels.as_slice(), |kept| &kept.panels);
+        Bytes { out, stride, panels }
     }
+}
+
+/// None if tiles cannot be finished so.
+#[inline(always)]
+fn ways<'q, 'a>(kernel: &Kernel, quick: Option<&'q Quick<'a>>) -> Option<(&'static RelayFns, &'q Layer<'a>)> {
+    match quick {
+        Some(Quick::Layer(layer)) if !layer.changes => Some((kernel.relay?, layer)),
+        _ => None,
+    }
+}
+
+/// Writes the panel of a region's columns, or nothing and false.
+#[inline(always)]
+fn write(
+    panel: &mut MaybeUninit<Panel>,
+    ways: &RelayFns,
+    layer: &Layer,
+    last: Last,
+    region: &Region,
+    offsets: (i32, i32),
+) -> bool {
+    let columns = layer.columns(region, offsets, 0);
+    // SAFETY: whoever has a kernel has a CPU that runs it.
+    unsafe { (ways.panel)(layer.rule(), &columns, region.cols.len(), last, panel) }
 }
 
 /// The places of two tiles.

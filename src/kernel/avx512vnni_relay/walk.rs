@@ -130,10 +130,10 @@ macro_rules! group {
     };
 }
 
-/// A row before becomes bytes. If a number is in doubt, on to the label, and back.
+/// A row before becomes bytes, and whether it is sure the lowest bit.
 #[rustfmt::skip]
 macro_rules! finish {
-    ($in_doubt:literal, $back:literal) => {
+    () => {
         concat!(
             "vcvtdq2ps zmm27, [{sums}]\n",
             "vcvtdq2ps zmm28, [{sums} + 64]\n",
@@ -157,14 +157,12 @@ macro_rules! finish {
             "vpmaxsb ymm29, ymm29, [{panel} + {LEAST}]\n",
             "vpminsb ymm29, ymm29, [{panel} + {GREATEST}]\n",
             "vpxord ymm29, ymm29, [{panel} + {FLIP}]\n",
-            "vmovdqu64 [{bytes}], ymm29\n",
+            "vmovdqu8 [{bytes}]{{k2}}, ymm29\n",
             "add {bytes}, [{walk} + {STRIDE}]\n",
-            "add {doubt:e}, {doubt:e}\n",
-            // Greater than.
-            "vcmpps k1, zmm27, dword ptr [{panel} + {SURE}]{{1to16}}, 30\n",
+            // Not greater than. All are if it carries.
+            "vcmpps k1, zmm27, dword ptr [{panel} + {SURE}]{{1to16}}, 26\n",
             "kortestw k1, k1\n",
-            "jnz ", $in_doubt, "f\n",
-            $back, ":\n",
+            "adc {sure:e}, {sure:e}\n",
         )
     };
 }
@@ -197,12 +195,14 @@ impl Walk {
         stride: 0,
     };
 
+    /// Which of the rows before are surely what they should be, of which the last has the lowest bit.
+    ///
     /// # Safety
     /// Everything that it points at may be read or written, as far as it says.
     #[rustfmt::skip]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
     pub(super) unsafe fn run<const ROWS: usize, const SIGNED: bool>(&mut self, start: *const Panel, before: *const Panel) -> u32 {
-        let doubt: u32;
+        let sure: u32;
         // SAFETY: this function's own promise.
         unsafe {
             asm!(
@@ -212,7 +212,8 @@ impl Walk {
                     "vmovdqa64 zmm25, [{bytes} + {ADDED} + 64]\n",
                     "mov {a}, [{walk} + {OF_ROWS}]\n",
                     rows!(begin),
-                    "xor {doubt:e}, {doubt:e}\n",
+                    "xor {sure:e}, {sure:e}\n",
+                    "kmovd k2, [{panel} + {MASK}]\n",
                     "mov {pitch}, [{walk} + {PITCH}]\n",
                     "mov {rhs}, [{walk} + {RHS}]\n",
                     "mov {ahead}, [{walk} + {AHEAD}]\n",
@@ -225,12 +226,12 @@ impl Walk {
                     "mov {count}, [{walk} + {BESIDE_TWO}]\n",
                     "test {count}, {count}\n",
                     "jz 3f\n",
-                    "2:\n", group!(), group!(), finish!("50", "60"), "dec {count}\n", "jnz 2b\n",
+                    "2:\n", group!(), group!(), finish!(), "dec {count}\n", "jnz 2b\n",
                     "3:\n",
                     "mov {count}, [{walk} + {BESIDE_ONE}]\n",
                     "test {count}, {count}\n",
                     "jz 5f\n",
-                    "4:\n", group!(), finish!("51", "61"), "dec {count}\n", "jnz 4b\n",
+                    "4:\n", group!(), finish!(), "dec {count}\n", "jnz 4b\n",
                     "5:\n",
                     "mov {count}, [{walk} + {REST}]\n",
                     "test {count}, {count}\n",
@@ -266,13 +267,7 @@ impl Walk {
                     "mov {count}, [{walk} + {AFTER}]\n",
                     "test {count}, {count}\n",
                     "jz 30f\n",
-                    "20:\n", finish!("52", "62"), "dec {count}\n", "jnz 20b\n",
-                    "jmp 30f\n",
-
-                    "50: inc {doubt:e}\n", "jmp 60b\n",
-                    "51: inc {doubt:e}\n", "jmp 61b\n",
-                    "52: inc {doubt:e}\n", "jmp 62b\n",
-
+                    "20:\n", finish!(), "dec {count}\n", "jnz 20b\n",
                     "30:\n",
                     "mov {sums}, [{walk} + {TO}]\n",
                     rows!(put),
@@ -281,7 +276,7 @@ impl Walk {
                 panel = in(reg) before,
                 sums = inout(reg) &ORDER => _,
                 bytes = inout(reg) start => _,
-                doubt = out(reg) doubt,
+                sure = out(reg) sure,
                 a = out(reg) _,
                 b = out(reg) _,
                 c = out(reg) _,
@@ -319,15 +314,16 @@ impl Walk {
                 FLIP = const offset_of!(Panel, flip),
                 SIGNS = const offset_of!(Panel, signs),
                 SURE = const offset_of!(Panel, sure),
+                MASK = const offset_of!(Panel, mask),
                 out("zmm0") _, out("zmm1") _, out("zmm2") _, out("zmm3") _, out("zmm4") _, out("zmm5") _, out("zmm6") _,
                 out("zmm7") _, out("zmm8") _, out("zmm9") _, out("zmm10") _, out("zmm11") _, out("zmm12") _,
                 out("zmm13") _, out("zmm14") _, out("zmm15") _, out("zmm16") _, out("zmm17") _, out("zmm18") _,
                 out("zmm19") _, out("zmm20") _, out("zmm21") _, out("zmm22") _, out("zmm23") _, out("zmm24") _,
                 out("zmm25") _, out("zmm26") _, out("zmm27") _, out("zmm28") _, out("zmm29") _, out("zmm30") _,
-                out("zmm31") _, out("k1") _,
+                out("zmm31") _, out("k1") _, out("k2") _,
                 options(nostack),
             );
         }
-        doubt
+        sure
     }
 }

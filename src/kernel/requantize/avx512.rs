@@ -154,7 +154,13 @@ fn in_doubt<const W: usize, const ROWS: usize, const HAVE_TERMS: bool>(
 
 /// The same, for rows that become bytes while others are multiplied.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-pub(in crate::kernel) fn relay_panel(rule: Rule, columns: &Columns, last: Last, to: &mut MaybeUninit<Panel>) -> bool {
+pub(in crate::kernel) fn relay_panel(
+    rule: Rule,
+    columns: &Columns,
+    cols: usize,
+    last: Last,
+    to: &mut MaybeUninit<Panel>,
+) -> bool {
     // Floats are rounded once: there is no doubt.
     let (scales, sure) = match rule {
         Rule::Float => (Near::of_floats::<2>(columns, &last), f32::INFINITY),
@@ -175,6 +181,7 @@ pub(in crate::kernel) fn relay_panel(rule: Rule, columns: &Columns, last: Last, 
         flip: [end.flip; _],
         signs: if near::has_signs(rule, &last) { i32::MIN } else { 0 },
         sure,
+        mask: u32::MAX >> (2 * LANES - cols),
         rule,
         last,
     });
