@@ -5,11 +5,12 @@ use crate::context::Context;
 use crate::error::Error;
 use crate::few::Few;
 use crate::kernel::Kernel;
+use crate::matrix::Operand;
 use crate::output::{Finish, KeptPanels, Quick, Store};
 use crate::product::Product;
 use crate::reading::Reading;
 use crate::scratch::Scratch;
-use crate::small::Small;
+use crate::small::{Ready, Small};
 use crate::source::{Factor, lhs_encoding};
 
 /// Multiplications that are worth a second thread in any case, and if it lingers or such products come one after the other:
@@ -83,12 +84,34 @@ impl Route {
         quick: Option<&Quick>,
         store: &Store,
     ) -> Result<Self, Error> {
-        let Some(shape) = shape(lhs, rhs)? else { return Ok(Self { small: None, is_alone: true, panels: None }) };
+        let Some(shape) = shape(lhs, rhs)? else {
+            return Ok(Self { small: None, is_alone: true, panels: None });
+        };
         let is_small = with_walk(context, lhs, rhs, shape, 1, |walk| matches!(walk, Walk::Small(..)));
         let small = if is_small { Small::new(context.kernel, lhs, rhs, shape) } else { None };
         let is_alone = shape.macs() < worth_sharing(context).min(WORTH_WAKING);
         let panels = kept_panels(context.kernel, lhs, rhs, quick, store);
         Ok(Self { small: small.map(|small| (small, shape)), is_alone, panels })
+    }
+
+    /// All but the elements of the LHS, of the operands that it was made for: of a small product beside packed panels that is never
+    /// worth a second thread.
+    pub(crate) fn ready<'a>(&self, lhs: &Factor<'a>, rhs: &Factor<'a>) -> Option<Ready<'a>> {
+        self.small.as_ref().filter(|_| self.is_alone).and_then(|(small, _)| small.ready(lhs, rhs))
+    }
+
+    /// As [`Route::run`], of the operands that were made ready, but for the elements of the LHS, and without a workspace.
+    #[inline(always)]
+    pub(crate) fn run_ready(
+        &self,
+        context: &Context,
+        lhs: &Operand,
+        ready: &Ready,
+        finish: &Finish,
+    ) -> Result<(), Error> {
+        let Some((small, shape)) = &self.small else { panic!("only small products are made ready") };
+        assert!(finish.store().shape() == (shape.rows, shape.cols), "the result has another shape");
+        context.lend(small.scratch_len(Some(finish)), |scratch| small.run_ready(lhs, ready, finish, scratch))
     }
 
     /// What it keeps for every run's [`Finish`].

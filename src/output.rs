@@ -111,6 +111,12 @@ impl<'a> Finish<'a> {
         }
     }
 
+    /// The panels that are kept, if they are for these offsets.
+    #[inline(always)]
+    pub(crate) fn kept(&self, offsets: (i32, i32)) -> Option<&'a KeptPanels> {
+        self.kept.filter(|kept| kept.offsets() == offsets)
+    }
+
     pub(crate) fn stages(&self) -> &'a [Stage<'a>] {
         self.stages
     }

@@ -4,7 +4,7 @@ use crate::blocks::Shape;
 use crate::buffer::Carver;
 use crate::kernel::{Kernel, Tile};
 use crate::matrix::{Lines, Operand};
-use crate::output::{Finish, Region, Relay, Sums};
+use crate::output::{Finish, LineOffsets, Region, Relay, Sums};
 use crate::packed::Packed;
 use crate::prepare::Prepared;
 use crate::reading::Reading;
@@ -29,6 +29,15 @@ pub(crate) struct Small {
     is_in_place: bool,
     tiles: Tiles,
     room: Room,
+}
+
+/// Panels of the RHS, and what offsets add: all besides the elements of the LHS.
+pub(crate) struct Ready<'p> {
+    bytes: &'p [u8],
+    sums: &'p [i32],
+    spans: Option<&'p [u8]>,
+    row_offsets: LineOffsets<'p>,
+    col_offsets: LineOffsets<'p>,
 }
 
 /// The RHS of a product.
@@ -100,38 +109,61 @@ impl Small {
         finish.room(self.room.acc, self.shape.rows)
     }
 
+    /// What can be made ready of operands like those it was made for. None if the RHS is not packed.
+    #[inline(always)]
+    pub(crate) fn ready<'a>(&self, lhs: &Factor<'a>, rhs: &Factor<'a>) -> Option<Ready<'a>> {
+        let packed = rhs.panels()?;
+        let Prepared { bytes, sums, .. } = packed.prepared();
+        let [row_offsets, col_offsets] = self.offsets(lhs, rhs);
+        Some(Ready { bytes, sums, spans: packed.spans(), row_offsets, col_offsets })
+    }
+
+    #[inline(always)]
+    fn offsets<'a>(&self, lhs: &Factor<'a>, rhs: &Factor<'a>) -> [LineOffsets<'a>; 2] {
+        [lhs.line_offsets(&self.readings[LHS]), rhs.line_offsets(&self.readings[RHS])]
+    }
+
     /// Computes it of operands like those it was made for, in `scratch`, of as many bytes as [`Small::scratch_len`] says, which
     /// begin on a cache line.
     ///
     /// # Panics
     /// If they are others.
     pub(crate) fn run(&self, lhs: &Factor, rhs: &Factor, finish: &Finish, scratch: &mut [u8]) {
-        let (Some(operand), Some(rhs_of)) = (lhs.operand(), Rhs::of(rhs)) else { panic!("other operands") };
+        let Some(operand) = lhs.operand() else { panic!("another LHS") };
+        if let Some(ready) = self.ready(lhs, rhs) {
+            return self.run_ready(operand, &ready, finish, scratch);
+        }
+        let Some(unpacked) = rhs.operand() else { panic!("another RHS") };
+        let mut carver = Carver::new(scratch);
+        let (bytes, sums) = (carver.bytes(self.room.rhs), carver.ints(self.room.rhs_sums));
+        self.kernel.pack_panels(unpacked, &self.readings[RHS], 0..self.shape.cols, bytes, sums);
+        let [row_offsets, col_offsets] = self.offsets(lhs, rhs);
+        let ready = Ready { bytes, sums, spans: None, row_offsets, col_offsets };
+        self.run_in(operand, &ready, finish, carver);
+    }
+
+    /// As [`Small::run`], of an LHS like that it was made for.
+    #[inline(always)]
+    pub(crate) fn run_ready(&self, lhs: &Operand, ready: &Ready, finish: &Finish, scratch: &mut [u8]) {
+        self.run_in(lhs, ready, finish, Carver::new(scratch));
+    }
+
+    #[inline(always)]
+    fn run_in(&self, lhs: &Operand, ready: &Ready, finish: &Finish, mut carver: Carver) {
         let Self { kernel, shape: Shape { rows, cols, depth }, ref room, .. } = *self;
         let Tiles { height, together, pitch, panel_len } = self.tiles;
-        let mut carver = Carver::new(scratch);
-        let (lhs_bytes, rhs_bytes) = (carver.bytes(room.lhs), carver.bytes(room.rhs));
+        let lhs_bytes = carver.bytes(room.lhs);
         let (lhs_sums, ints) = carver.ints(room.ints(self.finishing(finish))).split_at_mut(room.lhs_sums);
-        let (rhs_sums, ints) = ints.split_at_mut(room.rhs_sums);
         let (acc, finishing) = ints.split_at_mut(room.acc);
         let lines = if self.is_in_place {
-            let lines = operand.lines();
+            let lines = lhs.lines();
             kernel.sum_in_place(lines, &self.readings[LHS], lhs_sums);
             lines
         } else {
-            kernel.pack_lines_apart(operand, &self.readings[LHS], 0..rows, pitch, lhs_bytes, lhs_sums);
+            kernel.pack_lines_apart(lhs, &self.readings[LHS], 0..rows, pitch, lhs_bytes, lhs_sums);
             Lines::packed(lhs_bytes, rows, pitch, 0..pitch)
         };
-        let (panels, rhs_sums, spans): (&[u8], &[i32], _) = match rhs_of {
-            Rhs::Ready(panels) => {
-                let Prepared { bytes, sums, .. } = panels.prepared();
-                (bytes, sums, panels.spans())
-            }
-            Rhs::Operand(operand) => {
-                kernel.pack_panels(operand, &self.readings[RHS], 0..cols, rhs_bytes, rhs_sums);
-                (rhs_bytes, rhs_sums, None)
-            }
-        };
+        let &Ready { bytes: panels, sums: rhs_sums, spans, row_offsets, col_offsets } = ready;
         let mut region = Region {
             rows: 0..0,
             cols: 0..0,
@@ -140,16 +172,18 @@ impl Small {
             col_sums: &[],
             row_originals: &[],
             col_originals: &[],
-            row_offsets: lhs.line_offsets(&self.readings[LHS]),
-            col_offsets: rhs.line_offsets(&self.readings[RHS]),
+            row_offsets,
+            col_offsets,
             rescale: None,
         };
-        let as_sums = finish.sums().zip(region.uniform());
+        let uniform = region.uniform();
+        let as_sums = finish.sums().zip(uniform);
         let is_turned = self.is_in_place && self.readings[LHS].is_turn();
         let width = kernel.width;
         // Where two tiles are worked in, more are finished together, so `acc` has room for these.
-        let offsets = region.uniform().filter(|_| !is_turned);
+        let offsets = uniform.filter(|_| !is_turned);
         let mut relay = offsets.and_then(|offsets| Relay::new(kernel, finish, offsets, rows, depth));
+        let kept = uniform.and_then(|offsets| finish.kept(offsets));
         // Not `step_by`, which divides.
         let (mut panel, mut first) = (0, 0);
         while first < cols {
@@ -205,7 +239,12 @@ impl Small {
                 top = region.rows.end;
                 if as_sums.is_none() {
                     // SAFETY: as above.
-                    unsafe { (kernel.finish)(finish, &region, acc, finishing) }
+                    unsafe {
+                        match kept {
+                            Some(panels) => panels.finish(finish, &region, acc, finishing),
+                            None => (kernel.finish)(finish, &region, acc, finishing),
+                        }
+                    }
                 }
             }
             (panel, first) = (panel + 1, first + width);
@@ -280,15 +319,16 @@ impl Room {
         }
     }
 
-    /// All integers, if tiles are finished in so many.
+    /// All integers besides the sums of the RHS, if tiles are finished in so many.
     #[inline(always)]
     fn ints(&self, finishing: usize) -> usize {
-        self.lhs_sums + self.rhs_sums + self.acc + finishing
+        self.lhs_sums + self.acc + finishing
     }
 
     /// Bytes for all of it.
     #[inline(always)]
     fn len(&self, finishing: usize) -> usize {
-        Carver::cost(self.lhs) + Carver::cost(self.rhs) + Carver::cost(self.ints(finishing) * size_of::<i32>())
+        let ints = |len: usize| Carver::cost(len * size_of::<i32>());
+        Carver::cost(self.lhs) + Carver::cost(self.rhs) + ints(self.rhs_sums) + ints(self.ints(finishing))
     }
 }

@@ -12,8 +12,9 @@ use super::versioned;
 use super::{Failure, Status, guard};
 use crate::conv::Plan;
 use crate::error::Error;
-use crate::matrix::{Runs, bytes_of};
+use crate::matrix::{Operand, Runs, bytes_of};
 use crate::output::{Finish, KeptPanels, Quick, Store};
+use crate::small::Ready;
 use crate::source::Factor;
 use crate::{conv, gemm};
 use std::ffi::c_void;
@@ -74,8 +75,10 @@ pub unsafe extern "C" fn qgemm_gemm_prepare(
             call.check_overflow(given.flags, || left.bound(right))?;
             let context = CallContext::new(context)?;
             check_workspace(&given, || gemm::workspace_len(&context, left, right))?;
-            let work =
-                Work::Product(gemm::Route::new(&context, left, right, pipeline.quick.as_ref(), &pipeline.store)?);
+            let route = Box::new(gemm::Route::new(&context, left, right, pipeline.quick.as_ref(), &pipeline.store)?);
+            let is_simple = given.workspace.is_null() && given.flags & QGEMM_CHECK_RANGE == 0;
+            let simple = if is_simple { Simple::new(&route, &call, left, right) } else { None };
+            let work = Work::Product(route, simple);
             prepared.write(PreparedCall::new(context, call, data, pipeline, work, given).handle());
             Ok(())
         }
@@ -207,8 +210,23 @@ struct Pipeline<'a> {
 
 /// What is computed.
 enum Work<'a> {
-    Product(gemm::Route),
+    Product(Box<gemm::Route>, Option<Simple<'a>>),
     Conv(&'a Plan, conv::Route),
+}
+
+/// A small product beside a packed RHS, of which nothing but addresses is to be checked.
+struct Simple<'a> {
+    /// With elements at an address that means nothing.
+    lhs: Operand<'a>,
+    ready: Ready<'a>,
+}
+
+impl<'a> Simple<'a> {
+    fn new(route: &gemm::Route, call: &Call<'a>, left: &Factor<'a>, right: &Factor<'a>) -> Option<Self> {
+        let is_lhs = ptr::eq(left, &raw const call.lhs);
+        let lhs = *left.operand().filter(|_| is_lhs)?;
+        Some(Self { lhs, ready: route.ready(left, right)? })
+    }
 }
 
 /// Where the elements lie that the caller named beforehand; null if it did not.
@@ -277,7 +295,7 @@ impl Work<'_> {
     #[inline(always)]
     fn panels(&self) -> Option<&KeptPanels> {
         match self {
-            Work::Product(route) => route.panels(),
+            Work::Product(route, _) => route.panels(),
             Work::Conv(_, route) => route.panels(),
         }
     }
@@ -314,10 +332,9 @@ impl<'a> PreparedCall<'a> {
     #[inline(always)]
     fn check_overlap(&self, store: &Store, sides: [&Factor; 2]) -> Result<(), Error> {
         let result = store.runs().range();
-        let is_near = |range: &Range<usize>| range.start < result.end && result.start < range.end;
         // Packed sides are among the parameters.
-        let is_side_near = |side: &&Factor| packed(side).is_none() && is_near(&side.runs().range());
-        if sides.iter().any(is_side_near) || self.parameters.iter().any(is_near) {
+        let is_side_near = |side: &&Factor| packed(side).is_none() && overlap(&side.runs().range(), &result);
+        if sides.iter().any(is_side_near) || self.is_near_parameters(&result) {
             return check_overlap(
                 "result",
                 store,
@@ -328,10 +345,60 @@ impl<'a> PreparedCall<'a> {
         Ok(())
     }
 
+    /// Whether the result may be near anything that is read, besides what is not packed.
+    #[inline(always)]
+    fn is_near_parameters(&self, result: &Range<usize>) -> bool {
+        self.parameters.iter().any(|range| overlap(range, result))
+    }
+
     /// # Safety
     /// As for `qgemm_prepared_run`.
     #[inline(always)]
     unsafe fn run(&self, lhs: *const c_void, rhs: *const c_void, result: *mut c_void) -> Result<(), Failure> {
+        // SAFETY: this function's own promise, for both.
+        unsafe {
+            match self.run_simply(lhs, rhs, result) {
+                Some(()) => Ok(()),
+                None => self.run_any(lhs, rhs, result),
+            }
+        }
+    }
+
+    /// As [`PreparedCall::run_any`], in less time. None if it is no simple product, if there is something to be told of it, or if
+    /// anything may be wrong, which that finds out: then nothing was written.
+    ///
+    /// # Safety
+    /// As for `qgemm_prepared_run`.
+    #[inline(always)]
+    unsafe fn run_simply(&self, lhs: *const c_void, rhs: *const c_void, result: *mut c_void) -> Option<()> {
+        let Self { data, context, pipeline, work, .. } = self;
+        let Work::Product(route, Some(Simple { lhs: operand, ready })) = work else { return None };
+        let lhs = if lhs.is_null() { data.lhs } else { lhs };
+        let result = if result.is_null() { data.result } else { result };
+        let is_aligned = result.addr() & (pipeline.store.size() - 1) == 0;
+        if lhs.is_null() || !rhs.is_null() || result.is_null() || !is_aligned || verbose::is_on() {
+            return None;
+        }
+        let mut operand = *operand;
+        // SAFETY: this function's own promise, for both.
+        let store = unsafe {
+            if !operand.move_to(lhs.cast()) {
+                return None;
+            }
+            pipeline.store.at(result)?
+        };
+        let place = store.runs().range();
+        if overlap(&operand.runs().range(), &place) || self.is_near_parameters(&place) {
+            return None;
+        }
+        let finish = Finish::by(&pipeline.stages.stages, store, pipeline.quick, work.panels());
+        route.run_ready(context, &operand, ready, &finish).ok()
+    }
+
+    /// # Safety
+    /// As for `qgemm_prepared_run`.
+    #[inline(never)]
+    unsafe fn run_any(&self, lhs: *const c_void, rhs: *const c_void, result: *mut c_void) -> Result<(), Failure> {
         let Self { call, data, context, pipeline, .. } = self;
         let names = call.names;
         let mut room = [MaybeUninit::uninit(); 2];
@@ -352,7 +419,7 @@ impl<'a> PreparedCall<'a> {
             check_apart(&bytes_of(workspace), names, sides, &finish)?;
         }
         match &self.work {
-            Work::Product(route) => {
+            Work::Product(route, _) => {
                 let [left, right] = call.frame.sides(sides[0], sides[1]);
                 let run = || route.run(context, left, right, &finish, workspace);
                 verbose::told(|| call.words(pipeline.stages.names()), context, run)?;
@@ -365,6 +432,12 @@ impl<'a> PreparedCall<'a> {
         }
         Ok(())
     }
+}
+
+/// Whether they have anything in common.
+#[inline(always)]
+fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
+    a.start < b.end && b.start < a.end
 }
 
 /// Where a side lies, if it is packed.

@@ -19,6 +19,12 @@ static IS_ON: LazyLock<bool> = LazyLock::new(|| {
     is_on
 });
 
+/// Whether anything is printed.
+#[inline(always)]
+pub(super) fn is_on() -> bool {
+    *IS_ON
+}
+
 /// A product in the caller's words.
 pub(super) struct Words<'a, S> {
     pub function: &'static str,
@@ -37,7 +43,7 @@ pub(super) fn told<'w, S: IntoIterator<Item = &'static str>>(
     context: &Context,
     compute: impl FnOnce() -> Result<(), Error>,
 ) -> Result<(), Error> {
-    if *IS_ON { tell(words(), context, compute) } else { compute() }
+    if is_on() { tell(words(), context, compute) } else { compute() }
 }
 
 #[cold]

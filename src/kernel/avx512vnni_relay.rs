@@ -1,7 +1,7 @@
 //! AVX-512 VNNI: the rows of the tile before become bytes between the groups of a tile.
 
 use super::relay::{Bytes, Open, ROWS, RelayFns, Rows, Strip, Terms, WIDTH};
-use super::requantize::avx512::{relay_panel, relay_row};
+use super::requantize::avx512::{finish_rows, relay_panel, relay_row};
 use super::vector512::{Vector, plus, store};
 use crate::matrix::Encoding;
 use crate::pack;
@@ -10,7 +10,7 @@ use walk::Walk;
 
 mod walk;
 
-pub(super) static RELAY: RelayFns = RelayFns { panel: relay_panel, multiply, finish };
+pub(super) static RELAY: RelayFns = RelayFns { panel: relay_panel, multiply, finish, finish_rows };
 
 /// How far, as `vector_tile` says.
 const AHEAD: usize = 8192;

@@ -1,7 +1,8 @@
 //! Tiles that are multiplied while the sums of the tile before become bytes: multiplications leave half of the processor's
 //! vector units to other instructions.
 
-use super::{Columns, Last, Rule, Tile};
+use super::{Columns, Last, Rule, Tile, requantize};
+use crate::matrix::Output;
 use std::mem::MaybeUninit;
 
 /// How many rows, and how many columns, such tiles have at most.
@@ -24,6 +25,12 @@ pub(crate) struct RelayFns {
     /// # Safety
     /// As above; nobody else uses the places of the rows, nor of those that are open; and the panels of both are written.
     pub multiply: unsafe fn(strip: &Strip, open: &mut Open, room: &mut [Rows; 2]),
+    /// Makes bytes of rows of sums, to which what the rows and the panel's columns add is still to be added, and brings them to
+    /// this row and column of the result.
+    ///
+    /// # Safety
+    /// The CPU has the features that the function was compiled for. Nobody else uses this part of the result.
+    pub finish_rows: unsafe fn(&Panel, &requantize::Rows<WIDTH>, &Output<u8>, (usize, usize)),
     /// Finishes the tile that is open.
     ///
     /// # Safety

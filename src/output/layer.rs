@@ -122,17 +122,21 @@ impl<'a> Layer<'a> {
         Terms { sums: region.row_sums, depth: a.wrapping_mul(region.depth as i32), times: b, bias }
     }
 
-    /// Whether anything is added to rows as a whole.
+    /// What is added to each row as a whole, from the region's row `first` on: nothing, or in `room`, of a number for each.
     #[inline(always)]
-    fn adds_to_rows(&self, offsets: (i32, i32)) -> bool {
-        offsets.1 != 0 || self.bias.is_per_row()
-    }
-
-    /// What that is, from the region's row `first` on.
-    #[inline(always)]
-    fn fill_terms(&self, region: &Region, offsets: (i32, i32), first: usize, terms: &mut [i32]) {
-        region.fill_terms(first, offsets, terms);
-        self.bias.add_to_rows(region, first, terms);
+    pub(super) fn terms_in<'t>(
+        &self,
+        region: &Region,
+        offsets: (i32, i32),
+        first: usize,
+        room: &'t mut [i32],
+    ) -> &'t [i32] {
+        if offsets.1 == 0 && !self.bias.is_per_row() {
+            return &[];
+        }
+        region.fill_terms(first, offsets, room);
+        self.bias.add_to_rows(region, first, room);
+        room
     }
 
     /// Factor and exponent of the columns of a region's row `i`.
@@ -175,10 +179,7 @@ impl Part<'_, '_> {
     #[inline(always)]
     unsafe fn finish<const W: usize>(&self, first: usize, acc: &[[i32; W]], room: &mut [i32]) {
         let Self { layer, out, region, offsets, last, vectors } = *self;
-        let terms = if layer.adds_to_rows(offsets) { &mut room[..acc.len()] } else { &mut [] };
-        if !terms.is_empty() {
-            layer.fill_terms(region, offsets, first, terms);
-        }
+        let terms = layer.terms_in(region, offsets, first, &mut room[..acc.len()]);
         let start = region.rows.start + first;
         // SAFETY: this function's own promise; each row of it is made bytes before the next.
         let to = unsafe { out.block(start..start + acc.len(), region.cols.clone()) };

@@ -3,14 +3,15 @@
 use super::layer::Layer;
 use super::{Finish, Quick, Region, Store};
 use crate::kernel::relay::{Bytes, Open, Panel, ROWS, RelayFns, Rows, Strip, WIDTH};
-use crate::kernel::{Kernel, Last, Tile};
+use crate::kernel::{self, Kernel, Last, Tile};
 use crate::matrix::Output;
 use std::mem::MaybeUninit;
 
 /// What all panels' columns add to sums, and how these become bytes: made once for all products that only differ in their rows.
 pub(crate) struct KeptPanels {
+    ways: &'static RelayFns,
+    /// All are written.
     panels: Box<[MaybeUninit<Panel>]>,
-    /// Which offsets these are for.
     offsets: (i32, i32),
 }
 
@@ -34,7 +35,33 @@ impl KeptPanels {
                 return None;
             }
         }
-        Some(Self { panels, offsets })
+        Some(Self { ways, panels, offsets })
+    }
+
+    /// Which offsets they are for.
+    #[inline(always)]
+    pub(super) fn offsets(&self) -> (i32, i32) {
+        self.offsets
+    }
+
+    /// As a [`FinishFn`](super::FinishFn), of a tile of a panel: `finish` is what they were made for, but for the place of the
+    /// result.
+    ///
+    /// # Safety
+    /// Nobody else uses this part of the result.
+    #[inline(always)]
+    pub(crate) unsafe fn finish(&self, finish: &Finish, region: &Region, acc: &[i32], room: &mut [i32]) {
+        let Some(Quick::Layer(layer)) = &finish.quick else { unreachable!("only layers have such panels") };
+        let (out, _) = layer.place(&finish.store);
+        let count = region.rows.len();
+        let terms = layer.terms_in(region, self.offsets, 0, &mut room[..count]);
+        let rows = kernel::Rows { sums: &acc.as_chunks().0[..count], terms, cols: region.cols.len() };
+        let place = (region.rows.start, region.cols.start);
+        // SAFETY: this function's own promise; whoever has a kernel has a CPU that runs it, and all panels are written.
+        unsafe {
+            let panel = self.panels[region.cols.start / WIDTH].assume_init_ref();
+            (self.ways.finish_rows)(panel, &rows, &out, place);
+        }
     }
 }
 
@@ -78,7 +105,7 @@ impl<'r, 'a> Relay<'r, 'a> {
             out,
             last,
             offsets,
-            kept: finish.kept.filter(|kept| kept.offsets == offsets),
+            kept: finish.kept(offsets),
             panels: [const { MaybeUninit::uninit() }; 2],
             at: 0,
             open: Open::NONE,

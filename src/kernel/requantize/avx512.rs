@@ -2,9 +2,9 @@
 //! not do.
 
 use super::{Columns, Last, Rows, Rule, Words, near};
-use crate::kernel::relay::Panel;
+use crate::kernel::relay::{Lanes, Panel};
 use crate::kernel::vector512::{Vector, plus, resume, store};
-use crate::matrix::Block;
+use crate::matrix::{Block, Output};
 use scales::{Fixed, Near, Small, float, greater};
 use std::arch::x86_64::*;
 use std::hint::black_box;
@@ -62,9 +62,14 @@ fn by_rule<const W: usize, const ROWS: usize, const HAVE_TERMS: bool>(
     if !matches!(rule, Rule::Float)
         && let Some(scales) = Near::of::<ROWS>(rule, columns, last)
     {
+        let end = End::of::<ROWS>(columns, last);
         return match near::has_signs(rule, last) {
-            true => nearly::<W, ROWS, HAVE_TERMS, true>(rule, columns, last, rows, to, &scales),
-            false => nearly::<W, ROWS, HAVE_TERMS, false>(rule, columns, last, rows, to, &scales),
+            true => {
+                nearly::<W, ROWS, HAVE_TERMS, true, false>(rule, columns, last, rows, to, &scales, &end, near::SURE)
+            }
+            false => {
+                nearly::<W, ROWS, HAVE_TERMS, false, false>(rule, columns, last, rows, to, &scales, &end, near::SURE)
+            }
         };
     }
     if let Rule::Float = rule
@@ -105,18 +110,20 @@ fn by_rule<const W: usize, const ROWS: usize, const HAVE_TERMS: bool>(
     }
 }
 
-/// In floats; what is in doubt goes the exact way.
+/// In floats; what is in doubt goes the exact way. Not the same function `BY_PANEL`, so that it is inlined in both places.
 #[inline]
+#[allow(clippy::too_many_arguments, reason = "they stay in registers")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-fn nearly<const W: usize, const ROWS: usize, const HAVE_TERMS: bool, const HAVE_SIGNS: bool>(
+fn nearly<const W: usize, const ROWS: usize, const HAVE_TERMS: bool, const HAVE_SIGNS: bool, const BY_PANEL: bool>(
     rule: Rule,
     columns: &Columns,
     last: &Last,
     rows: &Rows<W>,
     to: &Block<u8>,
     scales: &[Near; 2],
+    end: &End,
+    sure: f32,
 ) {
-    let end = End::of::<ROWS>(columns, last);
     let offset = _mm512_set1_epi16((last.offset - end.lowered()) as i16);
     each::<W, ROWS, HAVE_TERMS>(rows, to, |sums, terms| {
         let words = |pair: usize| {
@@ -125,8 +132,7 @@ fn nearly<const W: usize, const ROWS: usize, const HAVE_TERMS: bool, const HAVE_
             (_mm512_adds_epi16(_mm512_packs_epi32(x, y), offset), greater(lost_of_x, lost_of_y))
         };
         let ((upper, lost_above), (lower, lost_below)) = (words(0), words(1));
-        let sure = _mm512_set1_ps(near::SURE);
-        match _mm512_cmp_ps_mask::<_CMP_GT_OQ>(greater(lost_above, lost_below), sure) {
+        match _mm512_cmp_ps_mask::<_CMP_GT_OQ>(greater(lost_above, lost_below), _mm512_set1_ps(sure)) {
             0 => end.bytes(upper, lower),
             _ => in_doubt::<W, ROWS, HAVE_TERMS>(rule, columns, last, sums, terms),
         }
@@ -150,6 +156,55 @@ fn in_doubt<const W: usize, const ROWS: usize, const HAVE_TERMS: bool>(
         Rule::Twice => scales[half].twice(x),
         _ => scales[half].once(x),
     })
+}
+
+/// By a panel, which is ready.
+///
+/// # Safety
+/// Nobody else uses this part of the result.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+pub(in crate::kernel) unsafe fn finish_rows(
+    panel: &Panel,
+    rows: &Rows<{ 2 * LANES }>,
+    out: &Output<u8>,
+    (row, col): (usize, usize),
+) {
+    // SAFETY: this function's own promise.
+    let to = unsafe { out.block(row..row + rows.sums.len(), col..col + rows.cols) };
+    match rows.cols {
+        0..=8 => by_panel::<8>(panel, rows, &to),
+        9..=LANES => by_panel::<4>(panel, rows, &to),
+        _ => by_panel::<2>(panel, rows, &to),
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+fn by_panel<const ROWS: usize>(panel: &Panel, rows: &Rows<{ 2 * LANES }>, to: &Block<u8>) {
+    let (scales, end) = (Near::of_panel::<ROWS>(panel), End::of_panel::<ROWS>(panel));
+    let columns = columns_of(panel, Words::Ints(panel.added.as_flattened()));
+    let &Panel { rule, ref last, sure, .. } = panel;
+    match (rows.terms.is_empty(), panel.signs != 0) {
+        (true, true) => nearly::<_, ROWS, false, true, true>(rule, &columns, last, rows, to, &scales, &end, sure),
+        (true, false) => nearly::<_, ROWS, false, false, true>(rule, &columns, last, rows, to, &scales, &end, sure),
+        (false, true) => nearly::<_, ROWS, true, true, true>(rule, &columns, last, rows, to, &scales, &end, sure),
+        (false, false) => nearly::<_, ROWS, true, false, true>(rule, &columns, last, rows, to, &scales, &end, sure),
+    }
+}
+
+/// The columns of a panel, to whose sums so much is still to be added.
+#[inline]
+fn columns_of<'p>(panel: &'p Panel, bias: Words<'p>) -> Columns<'p> {
+    let (factor, exponent) = (Words::Ints(panel.factor.as_flattened()), Words::Ints(panel.exponent.as_flattened()));
+    Columns { bias, sums: Words::Same(0), times: 0, factor, exponent }
+}
+
+/// As [`of_columns`].
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+fn of_lanes<const ROWS: usize>(lanes: &Lanes, half: usize) -> Vector {
+    let vector = resume(&lanes[if ROWS == 2 { half } else { 0 }]);
+    if ROWS == 8 { _mm512_broadcast_i64x4(_mm512_castsi512_si256(vector)) } else { vector }
 }
 
 /// The same, for rows that become bytes while others are multiplied.
@@ -199,9 +254,7 @@ fn lanes(vector: Vector) -> [i32; LANES] {
 /// A row of complete sums, of which a number was in doubt.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 pub(in crate::kernel) fn relay_row(panel: &Panel, sums: &[i32; 2 * LANES]) -> [u8; 2 * LANES] {
-    let none = Words::Same(0);
-    let (factor, exponent) = (Words::Ints(panel.factor.as_flattened()), Words::Ints(panel.exponent.as_flattened()));
-    let columns = Columns { bias: none, sums: none, times: 0, factor, exponent };
+    let columns = columns_of(panel, Words::Same(0));
     let bytes = in_doubt::<_, 2, false>(panel.rule, &columns, &panel.last, &[*sums; 2], &[0; 2]);
     let mut row = [0; 2 * LANES];
     // SAFETY: the array covers the 32 bytes written.
@@ -253,6 +306,14 @@ fn of_columns<const ROWS: usize>(words: Words, half: usize) -> Vector {
     if ROWS == 8 { _mm512_broadcast_i64x4(_mm512_castsi512_si256(vector)) } else { vector }
 }
 
+/// Four columns of each of four rows.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn order() -> Vector {
+    // Of an order that it knows, the compiler would make two shuffles.
+    black_box(_mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15))
+}
+
 /// What comes before and after scaling.
 struct End {
     /// Added to the sums of one vector, and of the other.
@@ -275,14 +336,20 @@ impl End {
             let sums = _mm512_mullo_epi32(of_columns::<ROWS>(columns.sums, half), _mm512_set1_epi32(columns.times));
             plus(of_columns::<ROWS>(columns.bias, half), sums)
         };
+        let (least, greatest) = (byte(last.least), byte(last.greatest));
+        Self { added: [added(0), added(1)], offset: last.offset, least, greatest, flip, order: order() }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+    fn of_panel<const ROWS: usize>(panel: &Panel) -> Self {
         Self {
-            added: [added(0), added(1)],
-            offset: last.offset,
-            least: byte(last.least),
-            greatest: byte(last.greatest),
-            flip,
-            // Of an order that it knows, the compiler would make two shuffles.
-            order: black_box(_mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15)),
+            added: [of_lanes::<ROWS>(&panel.added, 0), of_lanes::<ROWS>(&panel.added, 1)],
+            offset: panel.last.offset,
+            least: _mm512_set1_epi8(panel.least[0]),
+            greatest: _mm512_set1_epi8(panel.greatest[0]),
+            flip: panel.flip[0],
+            order: order(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! The ways in which two vectors of sums become one of words.
 
-use super::of_columns;
+use super::{of_columns, of_lanes};
+use crate::kernel::relay::Panel;
 use crate::kernel::requantize::{Columns, Last, Rule, near};
 use crate::kernel::vector512::Vector;
 use std::arch::x86_64::*;
@@ -146,6 +147,16 @@ impl Near {
         let [first, second] = Small::of::<ROWS>(columns, last)?;
         let nudge = _mm512_setzero_si512();
         Some([Self { scale: first.0, nudge }, Self { scale: second.0, nudge }])
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+    pub(super) fn of_panel<const ROWS: usize>(panel: &Panel) -> [Self; 2] {
+        let of_half = |half| {
+            let (scale, nudge) = (of_lanes::<ROWS>(&panel.scale, half), of_lanes::<ROWS>(&panel.nudge, half));
+            Self { scale: _mm512_castsi512_ps(scale), nudge }
+        };
+        [of_half(0), of_half(1)]
     }
 
     /// Scales of both vectors, if they and the offset suit.
