@@ -193,7 +193,7 @@ impl Small {
                 let stretches = depth.div_ceil(span::DEPTHS);
                 Spans::PerStretch(&spans[panel * stretches..][..stretches])
             });
-            let of_panel = Tile {
+            let mut tile = Tile {
                 lhs: lines,
                 lhs_encoding: self.readings[LHS].to,
                 is_turned,
@@ -208,7 +208,7 @@ impl Small {
             if let Some(relay) = relay.as_mut().and_then(|relay| unsafe { relay.begin(&region, acc) }) {
                 (region.rows, region.row_sums) = (0..rows, &*lhs_sums);
                 // SAFETY: as above.
-                unsafe { relay.multiply(of_panel, &region, acc) }
+                unsafe { relay.multiply(tile, &region, acc) }
                 (panel, first) = (panel + 1, first + width);
                 continue;
             }
@@ -219,9 +219,9 @@ impl Small {
                 let mut row = top;
                 while row < region.rows.end {
                     let count = height.min(region.rows.end - row);
-                    let tile = Tile {
-                        lhs: lines.part(row..row + count),
-                        sums: as_sums.map(|(out, offsets)| Sums {
+                    tile.lhs = lines.part(row..row + count);
+                    if let Some((out, offsets)) = as_sums {
+                        tile.sums = Some(Sums {
                             out,
                             row,
                             cols: region.cols.clone(),
@@ -229,9 +229,8 @@ impl Small {
                             col_sums: region.col_sums,
                             offsets,
                             depth,
-                        }),
-                        ..of_panel
-                    };
+                        });
+                    }
                     // SAFETY: whoever has a kernel has a CPU that runs it, and each tile's part of the result is its own.
                     unsafe { (kernel.tile)(&tile, &mut acc[(row - top) * width..]) }
                     row += count;
