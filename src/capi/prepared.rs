@@ -395,6 +395,8 @@ impl<'a> PreparedCall<'a> {
         route.run_ready(context, &operand, ready, &finish).ok()
     }
 
+    /// Any call, of which all is checked that depends on addresses and elements.
+    ///
     /// # Safety
     /// As for `qgemm_prepared_run`.
     #[inline(never)]

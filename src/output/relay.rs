@@ -11,12 +11,13 @@ use std::mem::MaybeUninit;
 pub(crate) struct KeptPanels {
     ways: &'static RelayFns,
     /// All are written.
-    panels: Box<[MaybeUninit<Panel>]>,
+    panels: Vec<MaybeUninit<Panel>>,
     offsets: (i32, i32),
 }
 
 impl KeptPanels {
-    /// Those of all columns of a result that is stored and finished so. None if its tiles cannot be.
+    /// Those of all columns of a result that is stored and finished so. None if its tiles cannot be, or there is no memory for them:
+    /// they are only quicker.
     pub(crate) fn new(
         kernel: &Kernel,
         quick: Option<&Quick>,
@@ -26,7 +27,10 @@ impl KeptPanels {
     ) -> Option<Self> {
         let (ways, layer) = ways(kernel, quick)?;
         let (Output { cols, .. }, last) = layer.place(store);
-        let mut panels: Box<[_]> = (0..cols.div_ceil(WIDTH)).map(|_| MaybeUninit::uninit()).collect();
+        let count = cols.div_ceil(WIDTH);
+        let mut panels = Vec::new();
+        panels.try_reserve_exact(count).ok()?;
+        panels.resize_with(count, MaybeUninit::uninit);
         for (i, panel) in panels.iter_mut().enumerate() {
             let cols = i * WIDTH..cols.min((i + 1) * WIDTH);
             let col_sums = col_sums.get(cols.start..).unwrap_or_default();
