@@ -44,7 +44,7 @@ pub(crate) struct Ready<'p> {
 enum Rhs<'a> {
     Operand(&'a Operand<'a>),
     /// Packed for the kernel.
-    Ready(&'a Packed),
+    Packed(&'a Packed),
 }
 
 impl<'a> Rhs<'a> {
@@ -53,7 +53,7 @@ impl<'a> Rhs<'a> {
     fn of(factor: &'a Factor<'a>) -> Option<Self> {
         match factor.operand() {
             Some(operand) => Some(Self::Operand(operand)),
-            None => factor.panels().map(Self::Ready),
+            None => factor.panels().map(Self::Packed),
         }
     }
 }
@@ -76,7 +76,7 @@ impl Small {
                 let lhs_to = kernel.groups.read_as(lhs.encoding(), operand.encoding, (operand.lines, operand.depth));
                 (kernel, false, lhs_to, Reading::plain(operand.encoding, kernel.groups.rhs_encoding(lhs_to)))
             }
-            Rhs::Ready(panels) => {
+            Rhs::Packed(panels) => {
                 let kernel = if panels.is_for(kernel) { kernel } else { kernel.narrow? };
                 if !panels.is_for(kernel) {
                     return None;

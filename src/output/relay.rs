@@ -1,73 +1,12 @@
 //! A layer's tiles, each of which becomes bytes while the next is multiplied.
 
 use super::layer::Layer;
-use super::{Finish, Quick, Region, Store};
+use super::panels::{KeptPanels, ways, write};
+use super::{Finish, Region};
 use crate::kernel::relay::{Bytes, Open, Panel, ROWS, RelayFns, Rows, Strip, WIDTH};
-use crate::kernel::{self, Kernel, Last, Tile};
+use crate::kernel::{Kernel, Last, Tile};
 use crate::matrix::Output;
 use std::mem::MaybeUninit;
-
-/// What all panels' columns add to sums, and how these become bytes: made once for all products that only differ in their rows.
-pub(crate) struct KeptPanels {
-    ways: &'static RelayFns,
-    /// All are written.
-    panels: Vec<MaybeUninit<Panel>>,
-    offsets: (i32, i32),
-}
-
-impl KeptPanels {
-    /// Those of all columns of a result that is stored and finished so. None if its tiles cannot be, or there is no memory for them:
-    /// they are only quicker.
-    pub(crate) fn new(
-        kernel: &Kernel,
-        quick: Option<&Quick>,
-        store: &Store,
-        offsets: (i32, i32),
-        col_sums: &[i32],
-    ) -> Option<Self> {
-        let (ways, layer) = ways(kernel, quick)?;
-        let (Output { cols, .. }, last) = layer.place(store);
-        let count = cols.div_ceil(WIDTH);
-        let mut panels = Vec::new();
-        panels.try_reserve_exact(count).ok()?;
-        panels.resize_with(count, MaybeUninit::uninit);
-        for (i, panel) in panels.iter_mut().enumerate() {
-            let cols = i * WIDTH..cols.min((i + 1) * WIDTH);
-            let col_sums = col_sums.get(cols.start..).unwrap_or_default();
-            let region = Region { col_sums, ..Region::complete(0..0, cols) };
-            if !write(panel, ways, layer, last, &region, offsets) {
-                return None;
-            }
-        }
-        Some(Self { ways, panels, offsets })
-    }
-
-    /// Which offsets they are for.
-    #[inline(always)]
-    pub(super) fn offsets(&self) -> (i32, i32) {
-        self.offsets
-    }
-
-    /// As a [`FinishFn`](super::FinishFn), of a tile of a panel: `finish` is what they were made for, but for the place of the
-    /// result.
-    ///
-    /// # Safety
-    /// Nobody else uses this part of the result.
-    #[inline(always)]
-    pub(crate) unsafe fn finish(&self, finish: &Finish, region: &Region, acc: &[i32], room: &mut [i32]) {
-        let Some(Quick::Layer(layer)) = &finish.quick else { unreachable!("only layers have such panels") };
-        let (out, _) = layer.place(&finish.store);
-        let count = region.rows.len();
-        let terms = layer.terms_in(region, self.offsets, 0, &mut room[..count]);
-        let rows = kernel::Rows { sums: &acc.as_chunks().0[..count], terms, cols: region.cols.len() };
-        let place = (region.rows.start, region.cols.start);
-        // SAFETY: this function's own promise; whoever has a kernel has a CPU that runs it, and all panels are written.
-        unsafe {
-            let panel = self.panels[region.cols.start / WIDTH].assume_init_ref();
-            (self.ways.finish_rows)(panel, &rows, &out, place);
-        }
-    }
-}
 
 /// Tiles of a product, one after the other, and the one that was multiplied last.
 pub(crate) struct Relay<'r, 'a> {
@@ -123,8 +62,8 @@ impl<'r, 'a> Relay<'r, 'a> {
     pub(crate) unsafe fn begin(&mut self, region: &Region, room: &mut [i32]) -> Option<&mut Self> {
         // Otherwise half of what is multiplied would be for nothing.
         if region.cols.len() > WIDTH / 2 {
-            if self.kept.is_some() {
-                self.at = region.cols.start / WIDTH;
+            if let Some(kept) = self.kept {
+                self.at = kept.place(&region.cols);
                 return Some(self);
             }
             // Not that of the open tile.
@@ -176,33 +115,9 @@ impl<'r, 'a> Relay<'r, 'a> {
 
     fn result(&self) -> Bytes<'_> {
         let (out, stride) = self.out.place();
-        let panels = self.kept.map_or(self.panels.as_slice(), |kept| &kept.panels);
+        let panels = self.kept.map_or(self.panels.as_slice(), |kept| kept.all());
         Bytes { out, stride, panels }
     }
-}
-
-/// None if tiles cannot be finished so.
-#[inline(always)]
-fn ways<'q, 'a>(kernel: &Kernel, quick: Option<&'q Quick<'a>>) -> Option<(&'static RelayFns, &'q Layer<'a>)> {
-    match quick {
-        Some(Quick::Layer(layer)) if !layer.changes => Some((kernel.relay?, layer)),
-        _ => None,
-    }
-}
-
-/// Writes the panel of a region's columns, or nothing and false.
-#[inline(always)]
-fn write(
-    panel: &mut MaybeUninit<Panel>,
-    ways: &RelayFns,
-    layer: &Layer,
-    last: Last,
-    region: &Region,
-    offsets: (i32, i32),
-) -> bool {
-    let columns = layer.columns(region, offsets, 0);
-    // SAFETY: whoever has a kernel has a CPU that runs it.
-    unsafe { (ways.panel)(layer.rule(), &columns, region.cols.len(), last, panel) }
 }
 
 /// The places of two tiles.

@@ -1,0 +1,111 @@
+//! Panels by which a layer's sums become bytes, kept for all runs of a prepared call.
+
+use super::layer::Layer;
+use super::{Finish, Quick, Region, Store};
+use crate::kernel::relay::{Panel, RelayFns, WIDTH};
+use crate::kernel::{self, Kernel, Last};
+use crate::matrix::Output;
+use std::mem::MaybeUninit;
+use std::ops::Range;
+
+/// What all panels' columns add to sums, and how these become bytes: made once for all products that only differ in their rows.
+pub(crate) struct KeptPanels {
+    ways: &'static RelayFns,
+    /// All are written.
+    panels: Vec<MaybeUninit<Panel>>,
+    cols: usize,
+    offsets: (i32, i32),
+}
+
+impl KeptPanels {
+    /// Those of all columns of a result that is stored and finished so. None if its tiles cannot be, or there is no memory for them:
+    /// they are only quicker.
+    pub(crate) fn new(
+        kernel: &Kernel,
+        quick: Option<&Quick>,
+        store: &Store,
+        offsets: (i32, i32),
+        col_sums: &[i32],
+    ) -> Option<Self> {
+        let (ways, layer) = ways(kernel, quick)?;
+        let (Output { cols, .. }, last) = layer.place(store);
+        let count = cols.div_ceil(WIDTH);
+        let mut panels = Vec::new();
+        panels.try_reserve_exact(count).ok()?;
+        panels.resize_with(count, MaybeUninit::uninit);
+        for (i, panel) in panels.iter_mut().enumerate() {
+            let of_panel = i * WIDTH..cols.min((i + 1) * WIDTH);
+            let col_sums = col_sums.get(of_panel.start..).unwrap_or_default();
+            let region = Region { col_sums, ..Region::complete(0..0, of_panel) };
+            if !write(panel, ways, layer, last, &region, offsets) {
+                return None;
+            }
+        }
+        Some(Self { ways, panels, cols, offsets })
+    }
+
+    /// Which offsets they are for.
+    #[inline(always)]
+    pub(super) fn offsets(&self) -> (i32, i32) {
+        self.offsets
+    }
+
+    /// Which of them is that of these columns, which are all of a panel.
+    #[inline(always)]
+    pub(super) fn place(&self, cols: &Range<usize>) -> usize {
+        assert!(cols.start.is_multiple_of(WIDTH) && cols.end == self.cols.min(cols.start + WIDTH), "a panel's columns");
+        cols.start / WIDTH
+    }
+
+    #[inline(always)]
+    pub(super) fn all(&self) -> &[MaybeUninit<Panel>] {
+        &self.panels
+    }
+
+    /// As a [`FinishFn`](super::FinishFn), of a tile of a panel: `finish` is what they were made for, but for the place of the
+    /// result.
+    ///
+    /// # Safety
+    /// Nobody else uses this part of the result.
+    #[inline(always)]
+    pub(crate) unsafe fn finish(&self, finish: &Finish, region: &Region, acc: &[i32], room: &mut [i32]) {
+        let Some(Quick::Layer(layer)) = &finish.quick else { unreachable!("only layers have such panels") };
+        let (out, _) = layer.place(&finish.store);
+        let count = region.rows.len();
+        let terms = layer.terms_in(region, self.offsets, 0, &mut room[..count]);
+        let rows = kernel::Rows { sums: &acc.as_chunks().0[..count], terms, cols: region.cols.len() };
+        let place = (region.rows.start, region.cols.start);
+        // SAFETY: this function's own promise; whoever has a kernel has a CPU that runs it, and all panels are written.
+        unsafe {
+            let panel = self.panels[self.place(&region.cols)].assume_init_ref();
+            (self.ways.finish_rows)(panel, &rows, &out, place);
+        }
+    }
+}
+
+/// None if tiles cannot be finished so.
+#[inline(always)]
+pub(super) fn ways<'q, 'a>(
+    kernel: &Kernel,
+    quick: Option<&'q Quick<'a>>,
+) -> Option<(&'static RelayFns, &'q Layer<'a>)> {
+    match quick {
+        Some(Quick::Layer(layer)) if !layer.changes => Some((kernel.relay?, layer)),
+        _ => None,
+    }
+}
+
+/// Writes the panel of a region's columns, or nothing and false.
+#[inline(always)]
+pub(super) fn write(
+    panel: &mut MaybeUninit<Panel>,
+    ways: &RelayFns,
+    layer: &Layer,
+    last: Last,
+    region: &Region,
+    offsets: (i32, i32),
+) -> bool {
+    let columns = layer.columns(region, offsets, 0);
+    // SAFETY: whoever has a kernel has a CPU that runs it.
+    unsafe { (ways.panel)(layer.rule(), &columns, region.cols.len(), last, panel) }
+}
