@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, TryLockError};
 const BUFFERS: usize = 16;
 
 /// What the smallest calls need.
-const LITTLE: usize = 8 << 10;
+const LITTLE: usize = 16 << 10;
 
 thread_local! {
     /// For the smallest calls, of which to lock a buffer and to unlock it would take a tenth.
