@@ -116,18 +116,13 @@ impl<'a> Operand<'a> {
         Some(Self { data, stride, lines, depth, order, encoding, lifetime: PhantomData })
     }
 
-    /// Moves the view to other elements. False, and it stays where it is, if it would reach beyond the address space.
+    /// The same view of other elements.
     ///
     /// # Safety
-    /// As for [`Operand::from_raw`].
+    /// As for [`Operand::from_raw`], and it does not reach beyond the address space.
     #[inline(always)]
-    pub(crate) unsafe fn move_to(&mut self, data: *const u8) -> bool {
-        let runs = self.runs();
-        let fits = extent::<u8>(data, runs.count, runs.len, runs.stride).is_some();
-        if fits {
-            self.data = data;
-        }
-        fits
+    pub(crate) unsafe fn at(&self, data: *const u8) -> Self {
+        Self { data, ..*self }
     }
 
     /// As [`Operand::from_raw`], of a slice.
@@ -313,8 +308,9 @@ impl Runs {
         self.count * self.len
     }
 
+    /// How far the last one reaches from the start of the first.
     #[inline]
-    fn extent(&self) -> usize {
+    pub(crate) fn extent(&self) -> usize {
         if self.count == 0 || self.len == 0 {
             return 0;
         }

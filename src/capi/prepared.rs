@@ -77,7 +77,7 @@ pub unsafe extern "C" fn qgemm_gemm_prepare(
             check_workspace(&given, || gemm::workspace_len(&context, left, right))?;
             let route = Box::new(gemm::Route::new(&context, left, right, pipeline.quick.as_ref(), &pipeline.store)?);
             let is_simple = given.workspace.is_null() && given.flags & QGEMM_CHECK_RANGE == 0;
-            let simple = if is_simple { Simple::new(&route, &call, left, right) } else { None };
+            let simple = if is_simple { Simple::new(&route, &call, &pipeline.store, left, right) } else { None };
             let work = Work::Product(route, simple);
             prepared.write(PreparedCall::new(context, call, data, pipeline, work, given).handle());
             Ok(())
@@ -219,13 +219,16 @@ struct Simple<'a> {
     /// With elements at an address that means nothing.
     lhs: Operand<'a>,
     ready: Ready<'a>,
+    /// How far, in bytes, the LHS and the result reach.
+    extents: [usize; 2],
 }
 
 impl<'a> Simple<'a> {
-    fn new(route: &gemm::Route, call: &Call<'a>, left: &Factor<'a>, right: &Factor<'a>) -> Option<Self> {
+    fn new(route: &gemm::Route, call: &Call<'a>, store: &Store, left: &Factor<'a>, right: &Factor<'a>) -> Option<Self> {
         let is_lhs = ptr::eq(left, &raw const call.lhs);
         let lhs = *left.operand().filter(|_| is_lhs)?;
-        Some(Self { lhs, ready: route.ready(left, right)? })
+        let extents = [lhs.runs(), store.runs()].map(|runs| runs.extent());
+        Some(Self { lhs, ready: route.ready(left, right)?, extents })
     }
 }
 
@@ -372,25 +375,22 @@ impl<'a> PreparedCall<'a> {
     #[inline(always)]
     unsafe fn run_simply(&self, lhs: *const c_void, rhs: *const c_void, result: *mut c_void) -> Option<()> {
         let Self { data, context, pipeline, work, .. } = self;
-        let Work::Product(route, Some(Simple { lhs: operand, ready })) = work else { return None };
+        let Work::Product(route, Some(Simple { lhs: operand, ready, extents: [left, there] })) = work else {
+            return None;
+        };
         let lhs = if lhs.is_null() { data.lhs } else { lhs };
         let result = if result.is_null() { data.result } else { result };
         let is_aligned = result.addr() & (pipeline.store.size() - 1) == 0;
         if lhs.is_null() || !rhs.is_null() || result.is_null() || !is_aligned || verbose::is_on() {
             return None;
         }
-        let mut operand = *operand;
-        // SAFETY: this function's own promise, for both.
-        let store = unsafe {
-            if !operand.move_to(lhs.cast()) {
-                return None;
-            }
-            pipeline.store.at(result)?
-        };
-        let place = store.runs().range();
-        if overlap(&operand.runs().range(), &place) || self.is_near_parameters(&place) {
+        let read = lhs.addr()..lhs.addr().checked_add(*left)?;
+        let written = result.addr()..result.addr().checked_add(*there)?;
+        if overlap(&read, &written) || self.is_near_parameters(&written) {
             return None;
         }
+        // SAFETY: this function's own promise, for both, and both were just found to fit.
+        let (operand, store) = unsafe { (operand.at(lhs.cast()), pipeline.store.at(result)) };
         let finish = Finish::by(&pipeline.stages.stages, store, pipeline.quick, work.panels());
         route.run_ready(context, &operand, ready, &finish).ok()
     }
@@ -490,6 +490,7 @@ unsafe fn place_result<'a>(store: &Store<'a>, data: *mut c_void) -> Result<Store
     if data.addr() & (unit - 1) != 0 {
         return Err(Error::Alignment { argument, unit });
     }
-    // SAFETY: this function's own promise.
-    unsafe { store.at(data) }.ok_or(Error::TooLarge { argument })
+    data.addr().checked_add(store.runs().extent()).ok_or(Error::TooLarge { argument })?;
+    // SAFETY: this function's own promise, and it was just found to fit.
+    Ok(unsafe { store.at(data) })
 }

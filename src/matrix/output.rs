@@ -28,14 +28,13 @@ impl<'a, T> Output<'a, T> {
         Some(Self { data, stride, rows, cols, lifetime: PhantomData })
     }
 
-    /// The same view of other elements. None if it reaches beyond the address space.
+    /// The same view of other elements.
     ///
     /// # Safety
-    /// As for [`Output::from_raw`].
+    /// As for [`Output::from_raw`], and it does not reach beyond the address space.
     #[inline(always)]
-    pub(crate) unsafe fn at(&self, data: *mut T) -> Option<Self> {
-        // SAFETY: this function's own promise.
-        unsafe { Self::from_raw(data, (self.rows, self.cols), self.stride) }
+    pub(crate) unsafe fn at(&self, data: *mut T) -> Self {
+        Self { data, ..*self }
     }
 
     /// As [`Output::from_raw`], of a slice.

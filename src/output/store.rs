@@ -35,23 +35,23 @@ pub enum Store<'a> {
 }
 
 impl Store<'_> {
-    /// The same at another address. None if it reaches beyond the address space.
+    /// The same at another address.
     ///
     /// # Safety
-    /// As for [`Output::from_raw`], and `data` is aligned.
+    /// As for [`Output::from_raw`]; `data` is aligned, and the result does not reach beyond the address space from there.
     #[inline(always)]
-    pub(crate) unsafe fn at(&self, data: *mut c_void) -> Option<Self> {
+    pub(crate) unsafe fn at(&self, data: *mut c_void) -> Self {
         // SAFETY: this function's own promise, for each.
         unsafe {
-            Some(match self {
-                Store::I32(out) => Store::I32(out.at(data.cast())?),
-                Store::U8(out, cast) => Store::U8(out.at(data.cast())?, *cast),
-                Store::I8(out, cast) => Store::I8(out.at(data.cast())?, *cast),
-                Store::I16(out, cast) => Store::I16(out.at(data.cast())?, *cast),
-                Store::F32(out) => Store::F32(out.at(data.cast())?),
-                Store::Bf16(out) => Store::Bf16(out.at(data.cast())?),
-                Store::F16(out) => Store::F16(out.at(data.cast())?),
-            })
+            match self {
+                Store::I32(out) => Store::I32(out.at(data.cast())),
+                Store::U8(out, cast) => Store::U8(out.at(data.cast()), *cast),
+                Store::I8(out, cast) => Store::I8(out.at(data.cast()), *cast),
+                Store::I16(out, cast) => Store::I16(out.at(data.cast()), *cast),
+                Store::F32(out) => Store::F32(out.at(data.cast())),
+                Store::Bf16(out) => Store::Bf16(out.at(data.cast())),
+                Store::F16(out) => Store::F16(out.at(data.cast())),
+            }
         }
     }
 

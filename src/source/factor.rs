@@ -82,8 +82,12 @@ impl<'a> Factor<'a> {
     #[inline(always)]
     pub(crate) unsafe fn move_to(&mut self, data: *const u8) -> bool {
         let Item::Operand(operand) = &mut self.item else { panic!("what is packed cannot be moved") };
-        // SAFETY: this function's own promise.
-        unsafe { operand.move_to(data) }
+        let fits = data.addr().checked_add(operand.runs().extent()).is_some();
+        if fits {
+            // SAFETY: this function's own promise.
+            *operand = unsafe { operand.at(data) };
+        }
+        fits
     }
 
     /// Some of the lines of a right side, which keep their numbers: a product with them gives just those columns of the
