@@ -187,8 +187,10 @@ impl Small {
         // Not `step_by`, which divides.
         let (mut panel, mut first) = (0, 0);
         while first < cols {
-            region.cols = first..cols.min(first + width);
-            region.col_sums = rhs_sums.get(first..first + width).unwrap_or_default();
+            let end = relay.as_ref().map_or(cols.min(first + width), |relay| relay.end_of(first, cols));
+            let count = if end - first <= width { 1 } else { (end - first).div_ceil(width) };
+            region.cols = first..end;
+            region.col_sums = rhs_sums.get(first..first + count * width).unwrap_or_default();
             let spans = spans.map_or(Spans::Uniform(0), |spans| {
                 let stretches = depth.div_ceil(span::DEPTHS);
                 Spans::PerStretch(&spans[panel * stretches..][..stretches])
@@ -197,7 +199,7 @@ impl Small {
                 lhs: lines,
                 lhs_encoding: self.readings[LHS].to,
                 is_turned,
-                rhs: &panels[panel * panel_len..][..panel_len],
+                rhs: &panels[panel * panel_len..][..count * panel_len],
                 cols: region.cols.len(),
                 reach: panels.len() - panel * panel_len,
                 fresh: true,
@@ -209,7 +211,7 @@ impl Small {
                 (region.rows, region.row_sums) = (0..rows, &*lhs_sums);
                 // SAFETY: as above.
                 unsafe { relay.multiply(tile, &region, acc) }
-                (panel, first) = (panel + 1, first + width);
+                (panel, first) = (panel + count, end);
                 continue;
             }
             let mut top = 0;
@@ -246,7 +248,7 @@ impl Small {
                     }
                 }
             }
-            (panel, first) = (panel + 1, first + width);
+            (panel, first) = (panel + count, end);
         }
         if let Some(relay) = &mut relay {
             // SAFETY: as above.

@@ -1,6 +1,6 @@
 //! AVX-512 VNNI: the rows of the tile before become bytes between the groups of a tile.
 
-use super::relay::{Bytes, Open, ROWS, RelayFns, Rows, Strip, Terms, WIDTH};
+use super::relay::{Bytes, Open, Panel, ROWS, RelayFns, Rows, Strip, Terms, WIDTH};
 use super::requantize::avx512::{finish_rows, relay_panel, relay_row};
 use super::vector512::{Vector, plus, store};
 use crate::matrix::Encoding;
@@ -26,95 +26,118 @@ unsafe fn multiply(strip: &Strip, open: &mut Open, room: &mut [Rows; 2]) {
     }
 }
 
+/// Rows by which all panels are multiplied before the next, at most.
+const MOST: usize = 16 * ROWS;
+
 /// The less each tile stores, the better: the sums of the one before are not stored before they are complete, and all that comes
-/// after waits for them.
+/// after waits for them. And the less there is to do from one tile to the next, the sooner its multiplications begin.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 unsafe fn multiply_as<const SIGNED: bool>(strip: &Strip, open: &mut Open, room: &mut [Rows; 2]) {
-    let Strip { tile, terms, result, .. } = strip;
-    let panel = result.panels[strip.panel].as_ptr();
-    let (lhs, groups) = (tile.lhs, pack::groups::<{ WIDTH / 16 }, 64>(tile.rhs).len());
+    let Strip { tile, panels, terms, result, .. } = strip;
+    let (lhs, len) = (tile.lhs, tile.rhs.len() / panels.len());
+    let groups = pack::groups::<{ WIDTH / 16 }, 64>(&tile.rhs[..len]).len();
     let whole = (lhs.len() / 4).min(groups);
     let is_cut = lhs.len() % 4 > 0;
     assert!(lhs.runs() * whole + usize::from(is_cut) <= groups && (lhs.runs() == 1 || whole > 0));
     assert!(tile.fresh && !tile.is_turned && open.count <= ROWS);
     let (start, pitch, step) = lhs.places();
-    let mut last = [[0; 4]; ROWS];
+    let (mut added, mut last) = (Added([0; MOST]), [[0; 4]; MOST]);
     let mut walk = Walk {
+        rest: whole,
         pitch,
         step,
         groups: whole,
-        rhs: tile.rhs.as_ptr(),
         // Beyond all panels there may be a page that nobody knows where to find.
         ahead: if tile.reach < 2 * AHEAD { 0 } else { AHEAD },
         stride: result.stride,
         ..Walk::NONE
     };
-    // As equal as can be.
-    let tiles = lhs.count().div_ceil(ROWS);
-    let (short, longer) = (lhs.count() / tiles.max(1), lhs.count() % tiles.max(1));
-    let mut added = [Added([0; 16]), Added([0; 16])];
-    store(&mut added[0].0, terms_from(terms, 0), true);
+    let count = lhs.count();
+    // As equal as can be, as tiles are.
+    let most = count.div_ceil(count.div_ceil(MOST).max(1));
+    // Of how many rows the walk knows how they go beside its groups.
+    let mut beside = 0;
     let mut first = 0;
-    for i in 0..tiles {
-        let count = short + usize::from(i < longer);
-        // Those of the next tile: to load what was just stored takes long.
-        store(&mut added[1 - i % 2].0, terms_from(terms, first + count), true);
+    while first < count {
+        let some = most.min(count - first);
+        for (i, added) in added.0[..some.next_multiple_of(16)].as_chunks_mut().0.iter_mut().enumerate() {
+            store(added, terms_from(terms, first + 16 * i), true);
+        }
         if is_cut {
-            for (last, line) in last.iter_mut().zip(lhs.part(first..first + count).iter()) {
+            for (last, line) in last.iter_mut().zip(lhs.part(first..first + some).iter()) {
                 *last = super::tile::last_group(&line[whole * 4..]);
             }
-            walk.last = last.as_ptr();
         }
-        walk.beside_two = whole.saturating_sub(open.count).min(open.count);
-        walk.beside_one = (whole - 2 * walk.beside_two).min(open.count - walk.beside_two);
-        walk.after = open.count - walk.beside_one - walk.beside_two;
-        walk.rest = whole - walk.beside_one - 2 * walk.beside_two;
-        (walk.runs, walk.is_cut) = (lhs.runs(), is_cut.into());
-        walk.line = start.wrapping_add(first * pitch);
-        walk.rows = added[i % 2].0.as_ptr();
-        walk.sums = room[open.turn].as_ptr().cast();
-        walk.to = room[1 - open.turn].as_mut_ptr().cast();
-        walk.bytes = result.of(open);
-        let before = if open.count > 0 { result.panels[open.panel].as_ptr() } else { panel };
-        // SAFETY: lines and the panel reach as far as was asserted, rows go to an array of as many, and where the open rows go is
-        // this function's own promise.
-        let sure = unsafe {
-            match count {
-                1 => walk.run::<1, SIGNED>(panel, before),
-                2 => walk.run::<2, SIGNED>(panel, before),
-                3 => walk.run::<3, SIGNED>(panel, before),
-                4 => walk.run::<4, SIGNED>(panel, before),
-                5 => walk.run::<5, SIGNED>(panel, before),
-                6 => walk.run::<6, SIGNED>(panel, before),
-                7 => walk.run::<7, SIGNED>(panel, before),
-                8 => walk.run::<8, SIGNED>(panel, before),
-                9 => walk.run::<9, SIGNED>(panel, before),
-                10 => walk.run::<10, SIGNED>(panel, before),
-                11 => walk.run::<11, SIGNED>(panel, before),
-                12 => walk.run::<12, SIGNED>(panel, before),
-                _ => unreachable!("a tile has 1 to ROWS lines"),
+        let tiles = some.div_ceil(ROWS);
+        let (short, longer) = (some / tiles, some % tiles);
+        for (i, panel) in panels.clone().enumerate() {
+            let (own, col) = (result.panels[panel].as_ptr(), strip.col + i * WIDTH);
+            let mut before = if open.count > 0 { result.panels[open.panel].as_ptr() } else { own };
+            walk.rhs = tile.rhs[i * len..].as_ptr();
+            (walk.rows, walk.last) = (added.0.as_ptr(), last.as_ptr());
+            let mut row = first;
+            for number in 0..tiles {
+                let rows = short + usize::from(number < longer);
+                if open.count != beside {
+                    walk.beside(open.count, whole);
+                    beside = open.count;
+                }
+                (walk.runs, walk.is_cut) = (lhs.runs(), is_cut.into());
+                walk.line = start.wrapping_add(row * pitch);
+                let [from, to] = room.each_mut().map(|rows| rows.as_mut_ptr().cast());
+                (walk.sums, walk.to) = if open.turn == 0 { (from, to) } else { (to, from) };
+                walk.bytes = result.of(open);
+                // SAFETY: lines and the panel reach as far as was asserted; there are as many terms and last groups as rows; the
+                // panels are written; and where the open rows go is this function's own promise.
+                let sure = unsafe { run_rows::<SIGNED>(&mut walk, rows, own, before) };
+                // SAFETY: as above.
+                unsafe { settle(result, open, room, sure) }
+                *open = Open { turn: 1 - open.turn, count: rows, panel, row: strip.row + row, col };
+                (walk.rows, walk.last) = (walk.rows.wrapping_add(rows), walk.last.wrapping_add(rows));
+                (before, row) = (own, row + rows);
             }
-        };
-        // SAFETY: as above.
-        unsafe { settle(result, open, room, sure) }
-        *open = Open { turn: 1 - open.turn, count, panel: strip.panel, row: strip.row + first, col: strip.col };
-        first += count;
+        }
+        first += some;
+    }
+}
+
+/// As [`Walk::run`], of so many rows.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+unsafe fn run_rows<const SIGNED: bool>(walk: &mut Walk, rows: usize, panel: *const Panel, before: *const Panel) -> u32 {
+    // SAFETY: this function's own promise.
+    unsafe {
+        match rows {
+            1 => walk.run::<1, SIGNED>(panel, before),
+            2 => walk.run::<2, SIGNED>(panel, before),
+            3 => walk.run::<3, SIGNED>(panel, before),
+            4 => walk.run::<4, SIGNED>(panel, before),
+            5 => walk.run::<5, SIGNED>(panel, before),
+            6 => walk.run::<6, SIGNED>(panel, before),
+            7 => walk.run::<7, SIGNED>(panel, before),
+            8 => walk.run::<8, SIGNED>(panel, before),
+            9 => walk.run::<9, SIGNED>(panel, before),
+            10 => walk.run::<10, SIGNED>(panel, before),
+            11 => walk.run::<11, SIGNED>(panel, before),
+            12 => walk.run::<12, SIGNED>(panel, before),
+            _ => unreachable!("a tile has 1 to ROWS lines"),
+        }
     }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 unsafe fn finish(result: &Bytes, open: &Open, room: &[Rows; 2]) {
     assert!(open.count <= ROWS);
-    let mut walk = Walk {
-        runs: 1,
-        after: open.count,
-        sums: room[open.turn].as_ptr().cast(),
-        bytes: result.of(open),
-        stride: result.stride,
-        ..Walk::NONE
-    };
     if open.count > 0 {
+        let mut walk = Walk {
+            runs: 1,
+            sums: room[open.turn].as_ptr().cast::<i32>().cast_mut(),
+            bytes: result.of(open),
+            stride: result.stride,
+            ..Walk::NONE
+        };
+        walk.beside(open.count, 0);
         // SAFETY: where the open rows go is this function's own promise. Nothing is multiplied.
         unsafe {
             let panel = result.panels[open.panel].as_ptr();
@@ -133,14 +156,25 @@ unsafe fn finish(result: &Bytes, open: &Open, room: &[Rows; 2]) {
 unsafe fn settle(result: &Bytes, open: &Open, room: &[Rows; 2], sure: u32) {
     let doubt = !sure & ((1 << open.count) - 1);
     if doubt != 0 {
-        for row in (0..open.count).filter(|row| doubt >> (open.count - 1 - row) & 1 != 0) {
-            // SAFETY: this function's own promise.
-            unsafe {
-                let panel = result.panels[open.panel].assume_init_ref();
-                let bytes = relay_row(panel, &room[open.turn][row]);
-                let to = result.of(open).wrapping_add(row * result.stride);
-                to.copy_from_nonoverlapping(bytes.as_ptr(), panel.mask.count_ones() as usize);
-            }
+        // SAFETY: this function's own promise.
+        unsafe { finish_again(result, open, room, doubt) }
+    }
+}
+
+/// Those that have a bit in `doubt`.
+///
+/// # Safety
+/// As for [`settle`].
+#[cold]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+unsafe fn finish_again(result: &Bytes, open: &Open, room: &[Rows; 2], doubt: u32) {
+    for row in (0..open.count).filter(|row| doubt >> (open.count - 1 - row) & 1 != 0) {
+        // SAFETY: this function's own promise.
+        unsafe {
+            let panel = result.panels[open.panel].assume_init_ref();
+            let bytes = relay_row(panel, &room[open.turn][row]);
+            let to = result.of(open).wrapping_add(row * result.stride);
+            to.copy_from_nonoverlapping(bytes.as_ptr(), panel.mask.count_ones() as usize);
         }
     }
 }
@@ -153,9 +187,9 @@ impl Bytes<'_> {
     }
 }
 
-/// What is added to the rows of a tile, on cache lines of its own.
+/// What is added to rows, on cache lines of its own.
 #[repr(align(64))]
-struct Added([i32; 16]);
+struct Added([i32; MOST]);
 
 /// Those from row `first` on, as many as there are of 16.
 #[inline]

@@ -4,6 +4,7 @@
 use super::{Columns, Last, Rule, Tile, requantize};
 use crate::matrix::Output;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 
 /// How many rows, and how many columns, such tiles have at most.
 pub(crate) const ROWS: usize = 12;
@@ -19,7 +20,7 @@ pub(crate) struct RelayFns {
     /// # Safety
     /// The CPU has the features that the function was compiled for.
     pub panel: unsafe fn(Rule, &Columns, usize, Last, &mut MaybeUninit<Panel>) -> bool,
-    /// Multiplies all rows by a panel, tile by tile, and finishes each tile with the next, the first with the one that was `open`.
+    /// Multiplies all rows by panels, tile by tile, and finishes each tile with the next, the first with the one that was `open`.
     /// The last is open then.
     ///
     /// # Safety
@@ -38,12 +39,12 @@ pub(crate) struct RelayFns {
     pub finish: unsafe fn(result: &Bytes, open: &Open, room: &[Rows; 2]),
 }
 
-/// Rows that are multiplied by a panel.
+/// Rows that are multiplied by panels.
 pub(crate) struct Strip<'a> {
-    /// The lines, however many, and the panel; fresh, not turned, and not to be written as sums.
+    /// The lines, however many, and the panels, one after the other; fresh, not turned, and not to be written as sums.
     pub tile: Tile<'a>,
-    /// Which of the result's `panels` is that of its columns.
-    pub panel: usize,
+    /// Which of the result's `panels` are those of the columns: at least one.
+    pub panels: Range<usize>,
     pub terms: Terms<'a>,
     /// The place of the first result.
     pub row: usize,
@@ -51,7 +52,7 @@ pub(crate) struct Strip<'a> {
     pub result: Bytes<'a>,
 }
 
-/// The whole result: where it begins, how many bytes its rows are apart, and the panels, that of a strip and that of an open tile
+/// The whole result: where it begins, how many bytes its rows are apart, and the panels, those of a strip and that of an open tile
 /// at least.
 #[derive(Clone, Copy)]
 pub(crate) struct Bytes<'a> {

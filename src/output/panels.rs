@@ -50,11 +50,12 @@ impl KeptPanels {
         self.offsets
     }
 
-    /// Which of them is that of these columns, which are all of a panel.
+    /// Which of them are those of these columns, which are all of theirs.
     #[inline(always)]
-    pub(super) fn place(&self, cols: &Range<usize>) -> usize {
-        assert!(cols.start.is_multiple_of(WIDTH) && cols.end == self.cols.min(cols.start + WIDTH), "a panel's columns");
-        cols.start / WIDTH
+    pub(super) fn places(&self, cols: &Range<usize>) -> Range<usize> {
+        let is_whole = |end: usize| end.is_multiple_of(WIDTH) || end == self.cols;
+        assert!(cols.start.is_multiple_of(WIDTH) && is_whole(cols.end) && cols.end <= self.cols, "whole panels");
+        cols.start / WIDTH..cols.end.div_ceil(WIDTH)
     }
 
     #[inline(always)]
@@ -77,7 +78,7 @@ impl KeptPanels {
         let place = (region.rows.start, region.cols.start);
         // SAFETY: this function's own promise; whoever has a kernel has a CPU that runs it, and all panels are written.
         unsafe {
-            let panel = self.panels[self.place(&region.cols)].assume_init_ref();
+            let panel = self.panels[self.places(&region.cols).start].assume_init_ref();
             (self.ways.finish_rows)(panel, &rows, &out, place);
         }
     }

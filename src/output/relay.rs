@@ -7,6 +7,10 @@ use crate::kernel::relay::{Bytes, Open, Panel, ROWS, RelayFns, Rows, Strip, WIDT
 use crate::kernel::{Kernel, Last, Tile};
 use crate::matrix::Output;
 use std::mem::MaybeUninit;
+use std::ops::Range;
+
+/// Of a panel of no more columns half of what is multiplied would be for nothing.
+const LEAST: usize = WIDTH / 2;
 
 /// Tiles of a product, one after the other, and the one that was multiplied last.
 pub(crate) struct Relay<'r, 'a> {
@@ -18,7 +22,8 @@ pub(crate) struct Relay<'r, 'a> {
     kept: Option<&'r KeptPanels>,
     /// That at hand, and that of the open tile, if there are any, unless they are kept.
     panels: [MaybeUninit<Panel>; 2],
-    at: usize,
+    /// Which ones are at hand.
+    at: Range<usize>,
     /// The tile that is still to be finished.
     open: Open,
 }
@@ -50,9 +55,20 @@ impl<'r, 'a> Relay<'r, 'a> {
             offsets,
             kept: finish.kept(offsets),
             panels: [const { MaybeUninit::uninit() }; 2],
-            at: 0,
+            at: 0..0,
             open: Open::NONE,
         })
+    }
+
+    /// The end of the columns that [`Relay::begin`] takes at once, from `first` on: those of several panels if these are kept.
+    #[inline(always)]
+    pub(crate) fn end_of(&self, first: usize, cols: usize) -> usize {
+        let rest = cols % WIDTH;
+        let most = if rest > LEAST { cols } else { cols - rest };
+        match self.kept {
+            Some(_) if first < most => most,
+            _ => cols.min(first + WIDTH),
+        }
     }
 
     /// Goes on to the tiles of a region's columns. If they are finished in another way (None), the last one is finished now.
@@ -60,16 +76,15 @@ impl<'r, 'a> Relay<'r, 'a> {
     /// # Safety
     /// The tiles' parts of the result are their own.
     pub(crate) unsafe fn begin(&mut self, region: &Region, room: &mut [i32]) -> Option<&mut Self> {
-        // Otherwise half of what is multiplied would be for nothing.
-        if region.cols.len() > WIDTH / 2 {
+        if region.cols.len() > LEAST {
             if let Some(kept) = self.kept {
-                self.at = kept.place(&region.cols);
+                self.at = kept.places(&region.cols);
                 return Some(self);
             }
             // Not that of the open tile.
             let next = 1 - self.open.panel;
             if write(&mut self.panels[next], self.ways, self.layer, self.last, region, self.offsets) {
-                self.at = next;
+                self.at = next..next + 1;
                 return Some(self);
             }
         }
@@ -91,7 +106,7 @@ impl<'r, 'a> Relay<'r, 'a> {
         );
         let strip = Strip {
             tile,
-            panel: self.at,
+            panels: self.at.clone(),
             terms: self.layer.terms(region, self.offsets),
             row: region.rows.start,
             col: region.cols.start,

@@ -31,7 +31,7 @@ pub(super) struct Walk {
     /// How far ahead the panel is fetched.
     pub ahead: usize,
     pub to: *mut i32,
-    pub sums: *const i32,
+    pub sums: *mut i32,
     pub bytes: *mut u8,
     pub stride: usize,
 }
@@ -190,10 +190,19 @@ impl Walk {
         rhs: ptr::null(),
         ahead: 0,
         to: ptr::null_mut(),
-        sums: ptr::null(),
+        sums: ptr::null_mut(),
         bytes: ptr::null_mut(),
         stride: 0,
     };
+
+    /// Rows before go beside so many groups, as evenly as they can.
+    #[inline(always)]
+    pub(super) fn beside(&mut self, rows: usize, groups: usize) {
+        self.beside_two = groups.saturating_sub(rows).min(rows);
+        self.beside_one = (groups - 2 * self.beside_two).min(rows - self.beside_two);
+        self.after = rows - self.beside_one - self.beside_two;
+        self.rest = groups - self.beside_one - 2 * self.beside_two;
+    }
 
     /// Which of the rows before are surely what they should be, of which the last has the lowest bit.
     ///
