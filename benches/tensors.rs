@@ -90,23 +90,26 @@ fn tensors(c: &mut Criterion) {
             offsets: row_offsets.as_mut_ptr(),
         };
         let weights = RawFloats { side: QGEMM_RHS, ..rows };
+        // In the same memory lines that are contiguous.
+        let turned = RawFloats { rows: rows.cols, cols: rows.rows, order: QGEMM_COL_MAJOR, ..weights };
         let by_col = RawLineQuantization { r#type: QGEMM_TYPE_S8, scheme: QGEMM_SCHEME_SYMMETRIC, ..by_row };
-        let (mut packed, size) = (null_mut(), len + (1 << 16));
-        let mut memory = vec![[0u64; 8]; size / 64];
+        let size = len + (1 << 17);
+        let mut memory = vec![0u8; size + QGEMM_PACKED_ALIGNMENT];
+        let skipped = memory.as_ptr().align_offset(QGEMM_PACKED_ALIGNMENT);
         let options = PackOptions {
             struct_size: size_of::<PackOptions>(),
             side: QGEMM_RHS,
             result_order: QGEMM_ROW_MAJOR,
             other_type: QGEMM_TYPE_U8,
             bits: 0,
-            memory: memory.as_mut_ptr().cast(),
+            memory: memory[skipped..].as_mut_ptr().cast(),
             memory_size: size,
             group_size: 0,
             scales: null(),
             zero_points: null(),
         };
         // SAFETY: all have as many elements as the channels say.
-        let cases: [Case; 12] = unsafe {
+        let cases: [Case; 14] = unsafe {
             [
                 ("quantize", 5, Box::new(|| ok(qgemm_quantize_f32(context, x, to, &all, &quantization)))),
                 ("quantize, times", 5, Box::new(|| ok(qgemm_quantize_f32(context, x, to, &all, &multiply)))),
@@ -114,6 +117,7 @@ fn tensors(c: &mut Criterion) {
                 ("quantize per run", 5, Box::new(|| ok(qgemm_quantize_f32(context, x, to, &runs, &quantization)))),
                 ("dequantize", 5, Box::new(|| ok(qgemm_dequantize(context, q, real, &all, &quantization)))),
                 ("requantize s32", 5, Box::new(|| ok(qgemm_requantize(context, s, to, &all, &fixed)))),
+                ("requantize per channel", 5, Box::new(|| ok(qgemm_requantize(context, s, to, &last, &fixed)))),
                 ("requantize s32, float", 5, Box::new(|| ok(qgemm_requantize(context, s, to, &all, &float)))),
                 ("requantize u8", 2, Box::new(|| ok(qgemm_requantize(context, q, to, &all, &narrow)))),
                 ("table", 2, Box::new(|| ok(qgemm_table_apply(context, table.as_ptr(), q, to, len as i64)))),
@@ -123,7 +127,17 @@ fn tensors(c: &mut Criterion) {
                     "weights, packed",
                     5,
                     Box::new(|| {
+                        let mut packed = null_mut();
                         ok(qgemm_pack_f32(context, &weights, &by_col, &options, &mut packed));
+                        qgemm_packed_free(packed);
+                    }),
+                ),
+                (
+                    "weights by columns, packed",
+                    5,
+                    Box::new(|| {
+                        let mut packed = null_mut();
+                        ok(qgemm_pack_f32(context, &turned, &by_col, &options, &mut packed));
                         qgemm_packed_free(packed);
                     }),
                 ),
