@@ -274,10 +274,10 @@ impl<F: Formula, R: Read, W: Write> Loop for Piece<'_, F, R, W> {
 
 /// Where the parameters are the same for all.
 #[inline(always)]
-fn each_block<F: Formula>(
+fn each_block<F: Formula, R: Read>(
     formula: F,
     parameters: [i32; PARAMETERS],
-    from: &impl Read,
+    from: &R,
     to: &impl Write,
     range: Range<usize>,
 ) {
@@ -286,7 +286,7 @@ fn each_block<F: Formula>(
     let (mut i, parameters) = (range.start, Same(parameters));
     // By itself, for words that the compiler knows the number of stay in registers.
     while range.end - i >= CHUNK {
-        if to.is_far() {
+        if R::IS_FETCHED || to.is_far() {
             from.fetch_ahead(i);
         }
         block::<_, CHUNK>(formula, parameters, from, to, i, CHUNK);

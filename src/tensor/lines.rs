@@ -1,13 +1,13 @@
 //! An operand of real numbers becomes one of bytes, with a scale and a zero point for each line, or for each segment of
 //! one. They follow from the numbers, or are given.
 
-use super::min_max::{Bounds, COLUMNS, Columns};
+use super::min_max::{Bounds, COLUMNS, Columns, rows_ahead};
 use super::quantize::{Divide, DivideAway, Multiply};
-use super::{FEW, Formula, Own, Real, Rounded, ToInteger, block, each_block, part};
+use super::{FEW, Formula, Own, Read, Real, Rounded, ToInteger, block, each_block, part};
 use crate::context::Context;
 use crate::elements::{CHUNK, Elements, ElementsMut, Strided};
 use crate::kernel::Loop;
-use crate::matrix::Order;
+use crate::matrix::{Order, Runs};
 use crate::quantize::{Quantization, Scheme};
 use crate::range::ElementRange;
 use std::ops::Range;
@@ -26,8 +26,8 @@ pub(crate) struct Lines<'a> {
     pub range: ElementRange,
 }
 
-/// Numbers that are fetched before their turn at most: the nearest caches have room for so many and as many before them.
-const FETCHED: usize = 1 << 13;
+/// So many bytes ahead numbers are fetched, at least.
+const AHEAD: usize = 1 << 14;
 
 /// A scale and a zero point for each segment of each line.
 pub(crate) struct Found<'a> {
@@ -103,41 +103,89 @@ impl Loop for Along<'_> {
 
     #[inline(always)]
     fn run(self) {
-        let Self { lines, found, to, range } = self;
-        let segments = lines.segments();
-        for line in range.clone() {
-            for segment in 0..segments {
-                let depths = lines.depths(segment);
-                let at = line * lines.depth;
-                let to = to.part(at + depths.start..at + depths.end);
-                let from = lines.from.run(line).part(depths);
-                // What is next comes from memory meanwhile, half of it during each of the two passes.
-                let next = match segment + 1 < segments {
-                    true => Some(lines.from.run(line).part(lines.depths(segment + 1))),
-                    false if line + 1 < range.end => Some(lines.from.run(line + 1).part(lines.depths(0))),
-                    false => None,
-                };
-                let next = next.filter(|next| next.len() <= FETCHED);
-                let half = next.map_or(0, |next| next.len() / 2);
-                let fetch = |half: Range<usize>| next.iter().for_each(|next| next.fetch(half.start, half.len()));
-                fetch(0..half);
-                let ends = if lines.scheme.is_some() { Bounds::of(from).ends() } else { (0.0, 0.0) };
-                fetch(half..2 * half);
-                let [factor, zero_point] = found.words(lines, line * segments + segment, ends);
-                let (parameters, range) = ([factor, zero_point, 0, 0], lines.range);
-                match lines.rule {
-                    ToInteger::Divide => {
-                        each_block(Rounded { real: Divide, range }, parameters, &from, &to, 0..from.len());
-                    }
-                    ToInteger::Multiply => {
-                        each_block(Rounded { real: Multiply, range }, parameters, &from, &to, 0..from.len());
-                    }
-                    ToInteger::DivideAway => {
-                        each_block(Rounded { real: DivideAway, range }, parameters, &from, &to, 0..from.len());
-                    }
-                }
+        let segments = self.lines.segments();
+        let all = self.range.start * segments..self.range.end * segments;
+        let ahead = (AHEAD / (4 * self.lines.segment.unwrap_or(self.lines.depth)).max(1)).max(1);
+        let mut parameters = [0; 2];
+        // Before each but the last becomes bytes, the parameters of the next are found: that takes long, but few instructions.
+        for index in all.start..all.end + 1 {
+            let coming = if index < all.end { self.parameters(index) } else { parameters };
+            if index > all.start {
+                self.write(index - 1, parameters, self.segment((index + ahead).min(all.end - 1)));
             }
+            parameters = coming;
         }
+    }
+}
+
+impl<'a> Along<'a> {
+    /// Where the segment of this index lies, line by line.
+    #[inline(always)]
+    fn place(&self, index: usize) -> (usize, Range<usize>) {
+        let segments = self.lines.segments();
+        (index / segments, self.lines.depths(index % segments))
+    }
+
+    /// Its numbers.
+    #[inline(always)]
+    fn segment(&self, index: usize) -> Elements<'a, f32> {
+        let (line, depths) = self.place(index);
+        self.lines.from.run(line).part(depths)
+    }
+
+    #[inline(always)]
+    fn parameters(&self, index: usize) -> [i32; 2] {
+        let ends = if self.lines.scheme.is_some() { Bounds::of(self.segment(index)).ends() } else { (0.0, 0.0) };
+        self.found.words(self.lines, index, ends)
+    }
+
+    /// Makes bytes of its numbers, while those of another come from memory.
+    #[inline(always)]
+    fn write(&self, index: usize, [factor, zero_point]: [i32; 2], next: Elements<'a, f32>) {
+        let (line, depths) = self.place(index);
+        let begin = line * self.lines.depth;
+        let to = &self.to.part(begin + depths.start..begin + depths.end);
+        let from = &Followed { from: self.segment(index), next };
+        let (parameters, all, range) = ([factor, zero_point, 0, 0], 0..depths.len(), self.lines.range);
+        match self.lines.rule {
+            ToInteger::Divide => each_block(Rounded { real: Divide, range }, parameters, from, to, all),
+            ToInteger::Multiply => each_block(Rounded { real: Multiply, range }, parameters, from, to, all),
+            ToInteger::DivideAway => each_block(Rounded { real: DivideAway, range }, parameters, from, to, all),
+        }
+    }
+}
+
+/// Numbers to read, and those that are fetched meanwhile.
+#[derive(Clone, Copy)]
+struct Followed<'a> {
+    from: Elements<'a, f32>,
+    next: Elements<'a, f32>,
+}
+
+impl Read for Followed<'_> {
+    const IS_FETCHED: bool = true;
+
+    fn runs(&self) -> Runs {
+        self.from.runs()
+    }
+
+    fn element(&self) -> usize {
+        4
+    }
+
+    #[inline(always)]
+    fn read(&self, i: usize, words: &mut [i32]) {
+        Read::read(&self.from, i, words);
+    }
+
+    #[inline(always)]
+    fn fetch_ahead(&self, i: usize) {
+        self.next.fetch(i, CHUNK);
+    }
+
+    #[inline(always)]
+    fn fetch(&self, i: usize) {
+        Read::fetch(&self.from, i);
     }
 }
 
@@ -184,16 +232,14 @@ impl Across<'_> {
     #[inline(always)]
     fn rows(&self, real: impl Real, parameters: &[[i32; COLUMNS]; 2], block: &Range<usize>, segment: usize) {
         let formula = Rounded { real, range: self.lines.range };
-        let stride = self.lines.from.stride();
+        let ahead = rows_ahead(block.len()) * self.lines.from.stride();
         for depth in self.lines.depths(segment) {
             let from = self.lines.from.run(depth).part(block.clone());
             let begin = depth * self.lines.lines + block.start;
             let to = self.to.part(begin..begin + block.len());
             let mut at = 0;
             while from.len() - at >= CHUNK {
-                if to.is_far() {
-                    from.fetch(at + stride, CHUNK);
-                }
+                from.fetch(at + ahead, CHUNK);
                 some::<CHUNK>(formula, parameters, from, &to, at, CHUNK);
                 at += CHUNK;
             }

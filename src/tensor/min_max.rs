@@ -14,6 +14,15 @@ pub(super) const COLUMNS: usize = 1024;
 const SHORT: usize = COLUMNS / 4;
 const MANY: usize = 8;
 
+/// So many bytes ahead rows are fetched that lie apart, which processors do not see.
+const AHEAD: usize = 4096;
+
+/// How many rows of so many numbers are fetched ahead.
+#[inline(always)]
+pub(super) fn rows_ahead(len: usize) -> usize {
+    (AHEAD / 4 / len.max(CHUNK)).max(1)
+}
+
 /// Tells `found` the least and the greatest number of each channel, once for each: 0 and 0 if there are none. A zero is
 /// never negative.
 pub(crate) fn min_max(
@@ -239,10 +248,12 @@ impl Columns {
     ) {
         self.least[..len].fill(f32::INFINITY);
         self.greatest[..len].fill(f32::NEG_INFINITY);
-        for i in rows {
-            let (row, mut at) = (row(i), 0);
+        let ahead = rows_ahead(len);
+        for i in rows.clone() {
+            let (next, row, mut at) = (row(rows.end.min(i + ahead + 1) - 1), row(i), 0);
             let len = row.len();
             while len - at >= CHUNK {
+                next.fetch(at, CHUNK);
                 self.widen_some::<CHECKED, CHUNK>(at, row);
                 at += CHUNK;
             }

@@ -5,6 +5,9 @@ use crate::matrix::{Encoding, Runs};
 
 /// What words are read from.
 pub(crate) trait Read: Sync + Copy {
+    /// Whether they are fetched ahead in any case, and not only where memory is far.
+    const IS_FETCHED: bool = false;
+
     /// Where its bytes lie.
     fn runs(&self) -> Runs;
 
