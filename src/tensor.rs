@@ -47,7 +47,7 @@ const TOGETHER: usize = 16;
 const FEW: usize = CHUNK / 4;
 
 /// Parameters that a formula has at most.
-const PARAMETERS: usize = 4;
+const PARAMETERS: usize = 5;
 
 /// How a tensor lies in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,8 +86,10 @@ pub(crate) enum Each<'a> {
     Floats(&'a [f32]),
     /// One over a float for each channel.
     Inverses(&'a [f32]),
-    /// `2^(exponent - 31)` in f32 for each channel, whose exponent is -31 to 0.
-    Powers(&'a [i32]),
+    /// [`near::nudge`] for each channel, of its exponent.
+    Nudges(&'a [i32]),
+    /// [`near::scale`] for each channel, of its multiplier and its exponent.
+    Scales(&'a [i32], &'a [i32]),
 }
 
 impl<'a> Each<'a> {
@@ -110,9 +112,17 @@ impl<'a> Each<'a> {
         if let [x] = values { Self::All((1.0 / x).to_bits() as i32) } else { Self::Inverses(values) }
     }
 
-    /// `2^(exponent - 31)` in f32 for each of these exponents, -31 to 0.
-    pub(crate) fn powers(exponents: &'a [i32]) -> Self {
-        if let [x] = exponents { Self::All(power(*x)) } else { Self::Powers(exponents) }
+    /// [`near::nudge`] of each of these exponents.
+    pub(crate) fn nudges(exponents: &'a [i32]) -> Self {
+        if let [x] = exponents { Self::All(near::nudge(*x)) } else { Self::Nudges(exponents) }
+    }
+
+    /// [`near::scale`] of each of these multipliers with its exponent.
+    pub(crate) fn scales(multipliers: &'a [i32], exponents: &'a [i32]) -> Self {
+        match (multipliers, exponents) {
+            (&[multiplier], &[exponent]) => Self::All(near::scale(multiplier, exponent)),
+            _ => Self::Scales(multipliers, exponents),
+        }
     }
 
     fn word(&self, channel: usize) -> i32 {
@@ -121,7 +131,8 @@ impl<'a> Each<'a> {
             Self::Ints(values) => values[channel],
             Self::Floats(values) => values[channel].to_bits() as i32,
             Self::Inverses(values) => (1.0 / values[channel]).to_bits() as i32,
-            Self::Powers(exponents) => power(exponents[channel]),
+            Self::Nudges(exponents) => near::nudge(exponents[channel]),
+            Self::Scales(multipliers, exponents) => near::scale(multipliers[channel], exponents[channel]),
         }
     }
 
@@ -135,7 +146,13 @@ impl<'a> Each<'a> {
             Self::Inverses(values) => {
                 to.iter_mut().zip(&values[channels]).for_each(|(to, x)| *to = (1.0 / x).to_bits() as i32);
             }
-            Self::Powers(exponents) => to.iter_mut().zip(&exponents[channels]).for_each(|(to, x)| *to = power(*x)),
+            Self::Nudges(exponents) => {
+                to.iter_mut().zip(&exponents[channels]).for_each(|(to, x)| *to = near::nudge(*x));
+            }
+            Self::Scales(multipliers, exponents) => {
+                let both = multipliers[channels.clone()].iter().zip(&exponents[channels]);
+                to.iter_mut().zip(both).for_each(|(to, (x, exponent))| *to = near::scale(*x, *exponent));
+            }
         }
     }
 
@@ -164,11 +181,6 @@ impl<'a> Each<'a> {
             (done, rest) = (done + len, channels.inner);
         }
     }
-}
-
-/// The word of `2^(exponent - 31)`, where the exponent is -31 to 0.
-fn power(exponent: i32) -> i32 {
-    exponent.wrapping_add(96).wrapping_shl(23)
 }
 
 /// What becomes of an element.
@@ -215,8 +227,8 @@ impl<const N: usize> Parameters for Own<'_, N> {
 
     #[inline(always)]
     fn of(&self, i: usize) -> [i32; PARAMETERS] {
-        let [a, b, c, d] = self.0;
-        [a[i], b[i], c[i], d[i]]
+        let [a, b, c, d, e] = self.0;
+        [a[i], b[i], c[i], d[i], e[i]]
     }
 }
 
@@ -420,8 +432,8 @@ fn run<F: Formula>(
 /// The parameters from index `at` on.
 #[inline(always)]
 fn own<const N: usize>(spread: &[Spread; PARAMETERS], at: usize) -> Own<'_, N> {
-    let [a, b, c, d] = spread;
-    Own([part(&a.0, at), part(&b.0, at), part(&c.0, at), part(&d.0, at)])
+    let [a, b, c, d, e] = spread;
+    Own([part(&a.0, at), part(&b.0, at), part(&c.0, at), part(&d.0, at), part(&e.0, at)])
 }
 
 #[inline(always)]

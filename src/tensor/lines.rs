@@ -146,7 +146,7 @@ impl<'a> Along<'a> {
         let begin = line * self.lines.depth;
         let to = &self.to.part(begin + depths.start..begin + depths.end);
         let from = &Followed { from: self.segment(index), next };
-        let (parameters, all, range) = ([factor, zero_point, 0, 0], 0..depths.len(), self.lines.range);
+        let (parameters, all, range) = ([factor, zero_point, 0, 0, 0], 0..depths.len(), self.lines.range);
         match self.lines.rule {
             ToInteger::Divide => each_block(Rounded { real: Divide, range }, parameters, from, to, all),
             ToInteger::Multiply => each_block(Rounded { real: Multiply, range }, parameters, from, to, all),
@@ -269,5 +269,5 @@ fn some<const N: usize>(
     count: usize,
 ) {
     let (factors, zero_points) = (part::<N>(factors, at), part(zero_points, at));
-    block::<_, N>(formula, Own([factors, zero_points, zero_points, zero_points]), &from, to, at, count);
+    block::<_, N>(formula, Own([factors, zero_points, zero_points, zero_points, zero_points]), &from, to, at, count);
 }

@@ -36,8 +36,23 @@ const PART: usize = 32;
 /// From 2²³ to 2²⁴ floats are the integers.
 const MIDDLE: f32 = (3 << 22) as f32;
 
-/// As [`FixedPoint`], to bytes, of multipliers and exponents that [`suits`]; but `2^(exponent - 31)` stands where the exponent
-/// did. `nudged` adds a nudge of this magnitude to what a third number became, whose sign may count.
+/// Half of the last place of the first of two roundings, whose word tells the exponent: -31 to 0.
+pub(super) fn nudge(exponent: i32) -> i32 {
+    if exponent == 0 { 0 } else { power(exponent - 1) }
+}
+
+/// multiplier · 2^(exponent - 31) in f32.
+pub(super) fn scale(multiplier: i32, exponent: i32) -> i32 {
+    (multiplier as f32 * float(power(exponent - 31))).to_bits() as i32
+}
+
+/// The word of a power of two.
+fn power(exponent: i32) -> i32 {
+    exponent.wrapping_add(127).wrapping_shl(23)
+}
+
+/// As [`FixedPoint`], to bytes, of multipliers and exponents that [`suits`]; but [`nudge`] stands where the exponent did, and
+/// [`scale`] comes last. `nudged` adds a nudge of this magnitude to what a third number became, whose sign may count.
 #[derive(Clone, Copy)]
 pub(super) struct Near<S, N> {
     pub exact: FixedPoint<S>,
@@ -65,12 +80,9 @@ impl<S: Fn(i32, i32, i32) -> i32 + Copy + Sync, N: Fn(f32, f32, f32) -> f32 + Co
         let found = &mut found[..words.len()];
         let mut is_in_doubt = false;
         for (i, (found, x)) in found.iter_mut().zip(words.iter()).enumerate() {
-            let [from_zero, multiplier, power, to_zero] = parameters.of(i);
-            let (scale, place) = (multiplier as f32 * float(power), float(power) * (1u32 << 30) as f32);
-            // Half of the last place of the first of two roundings.
-            let nudge = if place < 0.5 { place } else { 0.0 };
+            let [from_zero, _, nudge, to_zero, scale] = parameters.of(i);
             let x = x.wrapping_sub(from_zero) as f32;
-            let z = (self.nudged)(x * scale, nudge, x);
+            let z = (self.nudged)(x * float(scale), float(nudge), x);
             let (least, greatest) = self.exact.ends(to_zero);
             // To integers, which are never in doubt; or by what takes less where zero points differ.
             let z = match P::ARE_SAME {
@@ -78,9 +90,8 @@ impl<S: Fn(i32, i32, i32) -> i32 + Copy + Sync, N: Fn(f32, f32, f32) -> f32 + Co
                 false => between(z, -FAR, FAR),
             };
             is_in_doubt |= (z - ((z + MIDDLE) - MIDDLE)).abs() > SURE;
-            let nearest = rounded_small(z);
-            let nearest = if P::ARE_SAME { nearest } else { nearest.max(least).min(greatest) };
-            *found = nearest.wrapping_add(to_zero);
+            let sum = rounded_small(z).wrapping_add(to_zero);
+            *found = if P::ARE_SAME { sum } else { sum.max(self.exact.least).min(self.exact.greatest) };
         }
         if is_in_doubt {
             for (i, x) in words.iter_mut().enumerate() {
@@ -107,6 +118,7 @@ impl<P: Parameters> Onward<P> {
 }
 
 #[inline(always)]
-fn with_exponent([from_zero, multiplier, power, to_zero]: [i32; PARAMETERS]) -> [i32; PARAMETERS] {
-    [from_zero, multiplier, (power >> 23).wrapping_sub(96), to_zero]
+fn with_exponent([from_zero, multiplier, nudge, to_zero, scale]: [i32; PARAMETERS]) -> [i32; PARAMETERS] {
+    let exponent = if nudge == 0 { 0 } else { (nudge >> 23).wrapping_sub(126) };
+    [from_zero, multiplier, exponent, to_zero, scale]
 }

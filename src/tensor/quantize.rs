@@ -42,7 +42,7 @@ fn to_range(
     to: impl Write,
 ) {
     let zero_points = Each::ints(zero_points);
-    let parameters = |scales| [scales, zero_points, Each::All(0), Each::All(0)];
+    let parameters = |scales| [scales, zero_points, Each::All(0), Each::All(0), Each::All(0)];
     match rule {
         ToInteger::Divide => {
             let formula = Rounded { real: Divide, range };
@@ -68,7 +68,7 @@ pub(crate) fn dequantize(
     from: Integers,
     to: ElementsMut<f32>,
 ) {
-    let parameters = [Each::floats(scales), Each::ints(zero_points), Each::All(0), Each::All(0)];
+    let parameters = [Each::floats(scales), Each::ints(zero_points), Each::All(0), Each::All(0), Each::All(0)];
     Task { formula: Dequantize, parameters, channels, from, to }.run(context);
 }
 

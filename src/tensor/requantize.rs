@@ -46,25 +46,26 @@ pub(crate) fn requantize(
     let ElementRange { least, greatest } = range;
     match arithmetic {
         Arithmetic::FixedPoint { rounding, multipliers, exponents } => {
-            let with = |exponents| [from_zero, Each::ints(Some(multipliers)), exponents, to_zero];
-            let (integers, powers) = (with(Each::ints(Some(exponents))), with(Each::powers(exponents)));
+            let with = |third, last| [from_zero, Each::ints(Some(multipliers)), third, to_zero, last];
+            let integers = with(Each::ints(Some(exponents)), Each::All(0));
+            let floats = with(Each::nudges(exponents), Each::scales(multipliers, exponents));
             let is_below_one = multipliers.iter().all(|&x| x != i32::MIN) && exponents.iter().all(|&x| x <= 0);
             let is_near = is_below_one && to.bytes().is_some() && near::suits(multipliers, exponents);
             match rounding {
                 Rounding::Twice if is_near => {
                     let exact = FixedPoint { least, greatest, scaled: twice_below_one };
                     let formula = Near { exact, nudged: |z: f32, nudge: f32, x| z + nudge.copysign(x) };
-                    by_table_or_one_by_one(context, Task { formula, parameters: powers, channels, from, to });
+                    by_table_or_one_by_one(context, Task { formula, parameters: floats, channels, from, to });
                 }
                 Rounding::TwiceUp if is_near => {
                     let exact = FixedPoint { least, greatest, scaled: twice_up_below_one };
                     let formula = Near { exact, nudged: |z, nudge, _| z + nudge };
-                    by_table_or_one_by_one(context, Task { formula, parameters: powers, channels, from, to });
+                    by_table_or_one_by_one(context, Task { formula, parameters: floats, channels, from, to });
                 }
                 Rounding::Once if is_near => {
                     let exact = FixedPoint { least, greatest, scaled: once_below_one };
                     let formula = Near { exact, nudged: |z, _, _| z };
-                    by_table_or_one_by_one(context, Task { formula, parameters: powers, channels, from, to });
+                    by_table_or_one_by_one(context, Task { formula, parameters: floats, channels, from, to });
                 }
                 Rounding::Twice if is_below_one => {
                     let formula = FixedPoint { least, greatest, scaled: twice_below_one };
@@ -93,7 +94,7 @@ pub(crate) fn requantize(
             }
         }
         Arithmetic::Float { scales, zero_point } => {
-            let parameters = [Each::floats(scales), to_zero, from_zero, Each::All(0)];
+            let parameters = [Each::floats(scales), to_zero, from_zero, Each::All(0), Each::All(0)];
             match zero_point {
                 ZeroPoint::AfterRounding => {
                     let formula = Rounded { real: After, range };
@@ -114,10 +115,10 @@ const WORTH_A_TABLE: usize = 1024;
 /// Does a task: where many bytes become bytes by the same parameters, by looking up what becomes of each of the 256.
 fn by_table_or_one_by_one<F: Formula>(context: &Context, task: Task<F, Integers, IntegersMut>) {
     if task.channels.len() >= WORTH_A_TABLE
-        && let [Each::All(a), Each::All(b), Each::All(c), Each::All(d)] = task.parameters
+        && let [Each::All(a), Each::All(b), Each::All(c), Each::All(d), Each::All(e)] = task.parameters
         && let (Some((from, encoding)), Some(to)) = (task.from.bytes(), task.to.bytes())
     {
-        let entries = Entries { formula: task.formula, parameters: [a, b, c, d], encoding };
+        let entries = Entries { formula: task.formula, parameters: [a, b, c, d, e], encoding };
         return table::apply(context, &context.kernel.vectors.run(entries), from, to);
     }
     task.run(context);
@@ -182,8 +183,8 @@ fn shifted(product: i64, added: i64, right: i32) -> i32 {
 /// The parameters are zero point, multiplier, exponent and the result's zero point.
 #[derive(Clone, Copy)]
 pub(super) struct FixedPoint<S> {
-    least: i32,
-    greatest: i32,
+    pub(super) least: i32,
+    pub(super) greatest: i32,
     scaled: S,
 }
 
@@ -197,7 +198,7 @@ impl<S> FixedPoint<S> {
 
 impl<S: Fn(i32, i32, i32) -> i32 + Copy + Sync> Formula for FixedPoint<S> {
     #[inline(always)]
-    fn of(&self, x: i32, [from_zero, multiplier, exponent, to_zero]: [i32; PARAMETERS]) -> i32 {
+    fn of(&self, x: i32, [from_zero, multiplier, exponent, to_zero, _]: [i32; PARAMETERS]) -> i32 {
         let scaled = (self.scaled)(x.wrapping_sub(from_zero), multiplier, exponent);
         let (least, greatest) = self.ends(to_zero);
         scaled.max(least).min(greatest).wrapping_add(to_zero)
@@ -212,7 +213,7 @@ impl Real for After {
     const MAY_BE_NAN: bool = false;
 
     #[inline(always)]
-    fn of(&self, x: i32, [scale, _, from_zero, _]: [i32; PARAMETERS]) -> f32 {
+    fn of(&self, x: i32, [scale, _, from_zero, ..]: [i32; PARAMETERS]) -> f32 {
         x.wrapping_sub(from_zero) as f32 * float(scale)
     }
 }
@@ -225,7 +226,7 @@ impl Real for Before {
     const MAY_BE_NAN: bool = false;
 
     #[inline(always)]
-    fn of(&self, x: i32, [scale, to_zero, from_zero, _]: [i32; PARAMETERS]) -> f32 {
+    fn of(&self, x: i32, [scale, to_zero, from_zero, ..]: [i32; PARAMETERS]) -> f32 {
         x.wrapping_sub(from_zero) as f32 * float(scale) + to_zero as f32
     }
 
