@@ -274,9 +274,14 @@ impl Columns {
 
     #[inline(always)]
     fn widen_some<const CHECKED: bool, const N: usize>(&mut self, at: usize, row: Elements<f32>) {
-        let least = (&mut self.least[at..at + N]).try_into().expect("as many");
-        let greatest = (&mut self.greatest[at..at + N]).try_into().expect("as many");
-        widen::<CHECKED, N>(least, greatest, row, at);
+        // In variables of their own: where they lie, the compiler would write each by whether it changes.
+        let (least_of, greatest_of) = (&mut self.least[at..at + N], &mut self.greatest[at..at + N]);
+        let (mut least, mut greatest) = ([0.0; N], [0.0; N]);
+        least.copy_from_slice(least_of);
+        greatest.copy_from_slice(greatest_of);
+        widen::<CHECKED, N>(&mut least, &mut greatest, row, at);
+        least_of.copy_from_slice(&least);
+        greatest_of.copy_from_slice(&greatest);
     }
 
     /// Makes so many columns out of those which are there that many times, a power of two, side by side.
