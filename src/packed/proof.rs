@@ -42,14 +42,20 @@ pub(super) fn spans(
     let lhs = ElementRange::all(label.purpose.other);
     let mut room = Buffer::empty();
     room.reserve(narrow.room_for_panels(1, operand.depth).bytes)?;
+    let (mut cost, mut rest) = (0, len);
     for (panel, spans) in spans.chunks_exact_mut(per_panel).enumerate() {
         let first = panel * narrow.width;
         let lines = first..operand.lines.min(first + narrow.width);
         narrow.pack_panels(operand, reading, lines, room.as_mut_slice(), &mut []);
         span::prove(narrow, room.as_slice(), reading.to, operand.depth, lhs, spans);
+        cost += spans.iter().map(|span| COSTS[span.checked_ilog2().map_or(0, |log| log as usize + 1)]).sum::<usize>();
+        rest -= per_panel;
+        // However little the rest costs.
+        if cost + COSTS[COSTS.len() - 1] * rest > WORTH * len {
+            return Ok(None);
+        }
     }
-    let cost: usize = spans.iter().map(|span| COSTS[span.checked_ilog2().map_or(0, |log| log as usize + 1)]).sum();
-    Ok((cost <= WORTH * len).then_some(spans))
+    Ok(Some(spans))
 }
 
 #[cfg(test)]
