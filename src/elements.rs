@@ -134,6 +134,12 @@ impl<'a, T: Copy> Strided<'a, T> {
         self.stride
     }
 
+    /// Some of the runs.
+    pub(crate) fn part(&self, runs: Range<usize>) -> Self {
+        assert!(runs.start <= runs.end && runs.end <= self.runs);
+        Self { data: self.data.wrapping_add(runs.start * self.stride), runs: runs.len(), ..*self }
+    }
+
     /// The elements of a run.
     #[inline(always)]
     pub(crate) fn run(&self, index: usize) -> Elements<'a, T> {

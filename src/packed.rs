@@ -37,6 +37,7 @@ mod memory;
 mod portable;
 mod proof;
 mod purpose;
+mod reals;
 mod segments;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -48,6 +49,7 @@ pub use layout::{Foreign, Form};
 pub use line::Line;
 pub(crate) use memory::Lent;
 pub use purpose::{Purpose, ResultOrder, Side};
+pub(crate) use reals::Reals;
 pub use segments::Segments;
 
 /// How an operand is to be packed.
@@ -115,11 +117,7 @@ impl Packed {
     pub(crate) fn by(crew: Crew, operand: &Operand, packing: &Packing, memory: Option<Lent>) -> Result<Self, Error> {
         // Before any element is read.
         let kernel = crew.kernel();
-        let size = Self::size(kernel, (operand.lines, operand.depth), packing)?;
-        let memory = match memory {
-            Some(lent) => Memory::lent(lent, size),
-            None => Memory::own(size)?,
-        };
+        let memory = Self::room(kernel, (operand.lines, operand.depth), packing, memory)?;
         packing.bits.check(operand, packing.purpose.side)?;
         let range = range_by(crew, operand);
         let mut label = Label::of((operand.lines, operand.depth), operand.encoding, packing);
@@ -143,6 +141,17 @@ impl Packed {
         let mut packed = Self { memory, kernel, label, layout, sections, stored, bound, range };
         packed.fill(crew, operand, packing, &spans.unwrap_or_default(), room.as_mut_slice());
         Ok(packed)
+    }
+
+    /// Room for lines × depth numbers, of this memory if it is given.
+    fn room(
+        kernel: &'static Kernel,
+        shape: (usize, usize),
+        packing: &Packing,
+        memory: Option<Lent>,
+    ) -> Result<Memory, Error> {
+        let size = Self::size(kernel, shape, packing)?;
+        memory.map_or_else(|| Memory::own(size), |lent| Ok(Memory::lent(lent, size)))
     }
 
     /// What [`Packed::blob`] or [`Packed::save_portable`] gave. The former is used where it lies.

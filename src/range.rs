@@ -26,7 +26,8 @@ impl ElementRange {
         }
     }
 
-    /// That of the elements there are: of none, all numbers.
+    /// That of the elements there are: of none, all numbers. Always inlined; see [`crate::kernel::Loop::run`].
+    #[inline(always)]
     pub(crate) fn of(operand: &Operand) -> Self {
         let (runs, len) = match operand.order {
             Order::DepthContiguous => (operand.lines, operand.depth),
@@ -38,8 +39,10 @@ impl ElementRange {
         // Read as unsigned, the bytes are in the order of their numbers.
         let flip = operand.encoding.flip_to(Encoding::U8);
         let (mut least, mut greatest) = (u8::MAX, 0);
+        // To find the least and the greatest of a vector takes long: runs without gaps are one.
+        let (runs, together) = if operand.is_without_gaps() { (1, runs) } else { (runs, 1) };
         for index in 0..runs {
-            for &byte in operand.run(index) {
+            for &byte in operand.adjacent(index, together) {
                 (least, greatest) = (least.min(byte ^ flip), greatest.max(byte ^ flip));
             }
         }

@@ -14,7 +14,7 @@ use crate::buffer::ALIGN;
 use crate::elements::{ElementsMut, Strided};
 use crate::error::Error;
 use crate::matrix::{Encoding, Offset, Operand, Order, Runs, extent, slice};
-use crate::packed::{Crew, Packed, Packing, Segments, Side};
+use crate::packed::{Crew, Packed, Packing, Reals, Segments, Side};
 use crate::quantize::Scheme;
 use crate::range::ElementRange;
 use crate::tensor::{Found, Lines};
@@ -189,6 +189,12 @@ pub unsafe extern "C" fn qgemm_pack_f32(
             let memory_runs = Runs::new(options.memory.addr(), 1, written, 0);
             floats.check_apart(&[memory_runs, found.scales.runs(), zero_point_runs(&found)])?;
 
+            let room = ElementsMut::from_raw(bytes, len);
+            let reals = Reals::new(&lines, &found, encoding, room);
+            if let Some(made) = Packed::of_reals(&context, &reals, &request.packing, memory)? {
+                packed.write(handle(made));
+                return Ok(());
+            }
             lines.quantize(&context, &found, &ElementsMut::from_raw(bytes, len));
             if let Some(segments) = &mut request.packing.segments {
                 let count = found.scales.len();

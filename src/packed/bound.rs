@@ -16,6 +16,10 @@ const LINES: usize = 512;
 /// Sums of 32 bits have room for so many numbers and their offsets.
 const STRETCH: usize = 1 << 16;
 
+/// Sums of 16 bits have room for as many numbers and their offsets.
+const ROWS: usize = 64;
+const _: () = assert!(ROWS * (NEAR as usize + 128 + 255) <= u16::MAX as usize);
+
 /// max over the pieces of the lines of Σ |number + offset - zero point|; at most `u64::MAX`.
 pub(super) fn of(crew: Crew, operand: &Operand, line: Line, packing: &Packing) -> u64 {
     let zero_points = packing.segments.and_then(|segments| segments.zero_points);
@@ -73,30 +77,34 @@ impl Loop for Distances<'_> {
     fn run(self) {
         let Self { operand, first, offsets, totals } = self;
         let flip = operand.encoding.flip_to(Encoding::U8);
-        let distance = |b: u8, offset: i32| (i32::from(b ^ flip) + offset).unsigned_abs();
+        let distance = |x: u8, offset: i32| (i32::from(x) + offset).unsigned_abs();
         match operand.order {
             Order::DepthContiguous => {
                 for (i, (total, offset)) in totals.iter_mut().zip(offsets).enumerate() {
                     for stretch in operand.run(first + i).chunks(STRETCH) {
-                        *total += u64::from(stretch.iter().map(|&b| distance(b, *offset)).sum::<u32>());
+                        let numbers = stretch.iter().map(|&b| b ^ flip);
+                        *total += u64::from(match u8::try_from(-offset) {
+                            // Of bytes, for which there is an instruction.
+                            Ok(center) => numbers.map(|x| u32::from(x.abs_diff(center))).sum::<u32>(),
+                            Err(_) => numbers.map(|x| distance(x, *offset)).sum::<u32>(),
+                        });
                     }
                 }
             }
             Order::LineContiguous => {
-                let mut begin = 0;
-                while begin < operand.depth {
-                    let end = operand.depth.min(begin + STRETCH);
-                    let mut sums = [0; LINES];
-                    for d in begin..end {
+                let mut near = [0; LINES];
+                near.iter_mut().zip(offsets).for_each(|(near, offset)| *near = *offset as i16);
+                for begin in (0..operand.depth).step_by(ROWS) {
+                    let mut sums = [0u16; LINES];
+                    for d in begin..operand.depth.min(begin + ROWS) {
                         let run = &operand.run(d)[first..][..totals.len()];
-                        for ((sum, b), offset) in sums.iter_mut().zip(run).zip(offsets) {
-                            *sum += distance(*b, *offset);
+                        for ((sum, b), offset) in sums.iter_mut().zip(run).zip(&near) {
+                            *sum += (i16::from(b ^ flip) + offset).unsigned_abs();
                         }
                     }
                     for (total, sum) in totals.iter_mut().zip(sums) {
                         *total += u64::from(sum);
                     }
-                    begin = end;
                 }
             }
         }

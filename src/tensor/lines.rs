@@ -6,13 +6,14 @@ use super::quantize::{Divide, DivideAway, Multiply};
 use super::{FEW, Formula, Own, Read, Real, Rounded, ToInteger, block, each_block, part};
 use crate::context::Context;
 use crate::elements::{CHUNK, Elements, ElementsMut, Strided};
-use crate::kernel::Loop;
+use crate::kernel::{Loop, Vectors};
 use crate::matrix::{Order, Runs};
 use crate::quantize::{Quantization, Scheme};
 use crate::range::ElementRange;
 use std::ops::Range;
 
 /// Lines × depth real numbers, and how they become bytes.
+#[derive(Clone, Copy)]
 pub(crate) struct Lines<'a> {
     pub from: Strided<'a, f32>,
     pub order: Order,
@@ -38,6 +39,12 @@ pub(crate) struct Found<'a> {
 }
 
 impl Found<'_> {
+    /// Those of some segments.
+    fn part(&self, range: Range<usize>) -> Self {
+        let zero_points = self.zero_points.as_ref().map(|zero_points| zero_points.part(range.clone()));
+        Self { scales: self.scales.part(range), zero_points, sign: self.sign }
+    }
+
     /// Those of index `i`, by the words that formulas take: chosen by a scheme and noted, or as given.
     #[inline(always)]
     fn words(&self, lines: &Lines, i: usize, ends: (f32, f32)) -> [i32; 2] {
@@ -80,6 +87,26 @@ impl Lines<'_> {
                 vectors.run(Across { lines: self, found, to, range });
             }),
         }
+    }
+
+    /// From where to where the bytes go, if some line reaches both ends.
+    pub(crate) fn likely_range(&self) -> ElementRange {
+        let ElementRange { least, greatest } = self.range;
+        match self.scheme {
+            Some(Scheme::Symmetric) => {
+                ElementRange { least: least.max(2 * Scheme::middle(least, greatest) - greatest), greatest }
+            }
+            _ => self.range,
+        }
+    }
+
+    /// As [`Lines::quantize`], of some lines, which are contiguous, alone, and on the calling thread.
+    pub(crate) fn quantize_some(&self, vectors: Vectors, range: Range<usize>, found: &Found, to: &ElementsMut<u8>) {
+        debug_assert!(self.order == Order::DepthContiguous);
+        let segments = self.segments();
+        let found = &found.part(range.start * segments..range.end * segments);
+        let lines = &Lines { from: self.from.part(range.clone()), lines: range.len(), ..*self };
+        vectors.run(Along { lines, found, to, range: 0..range.len() });
     }
 
     /// The depths of each segment.
