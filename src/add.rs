@@ -70,7 +70,7 @@ pub(crate) struct Add {
     pub shifts: [i32; 3],
     pub least: i32,
     pub greatest: i32,
-    /// The shorter formula that gives the same as TFLite's; 0 if none is known.
+    /// The shorter formula that gives the same; 0 if none is known.
     pub form: u32,
 }
 
@@ -229,7 +229,12 @@ impl Add {
         match self.way {
             Way::Tflite => proven(vectors, self, &Tflite::<T, true>::new(self, left)),
             Way::TfliteSingle => proven(vectors, self, &Tflite::<T, false>::new(self, left)),
-            _ => 0,
+            // Its own is as short.
+            Way::Xnnpack => 0,
+            Way::Qnnpack | Way::F32 if !vectors.have_weighted_sums() => 0,
+            Way::Qnnpack => proven(vectors, self, &Shifted::<T, true>::new(self)),
+            Way::F32 if may_be_great::<T>(self) => proven(vectors, self, &Ratios::<T, true>::new(self)),
+            Way::F32 => proven(vectors, self, &Ratios::<T, false>::new(self)),
         }
     }
 }

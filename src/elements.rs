@@ -334,33 +334,32 @@ impl<M: Map> Loop for Piece<'_, M> {
 
     #[inline(always)]
     fn run(self) {
-        let whole = self.range.start + self.range.len() / CHUNK * CHUNK;
-        let mut i = self.range.start;
-        while i < whole {
-            if self.to.is_far {
-                self.from.fetch_ahead(i);
+        let Self { map, from, to, range } = self;
+        let (from, to) = (from.part(range.clone()), to.part(range));
+        let count = from.len / CHUNK;
+        // With lengths that the loop knows nothing is checked in it.
+        let (chunks, chunks_to) = (from.part(0..count * CHUNK), to.part(0..count * CHUNK));
+        for i in (0..count).map(|i| i * CHUNK) {
+            if to.is_far {
+                chunks.fetch_ahead(i);
             }
-            self.chunk::<CHUNK>(i);
-            i += CHUNK;
+            chunk::<_, CHUNK>(map, &chunks, &chunks_to, i);
         }
-        while i < self.range.end {
-            self.chunk::<1>(i);
-            i += 1;
+        for i in count * CHUNK..from.len {
+            chunk::<_, 1>(map, &from, &to, i);
         }
     }
 }
 
-impl<M: Map> Piece<'_, M> {
-    #[inline(always)]
-    fn chunk<const N: usize>(&self, i: usize) {
-        let from = self.from.chunk::<N>(i);
-        let mut to = [self.map.of(from[0]); N];
-        for (to, from) in to.iter_mut().zip(from) {
-            *to = self.map.of(from);
-        }
-        // SAFETY: the pieces of different threads are apart.
-        unsafe { self.to.put(i, to) }
+#[inline(always)]
+fn chunk<M: Map, const N: usize>(map: &M, from: &Elements<M::From>, to: &ElementsMut<M::To>, i: usize) {
+    let from = from.chunk::<N>(i);
+    let mut mapped = [map.of(from[0]); N];
+    for (to, from) in mapped.iter_mut().zip(from) {
+        *to = map.of(from);
     }
+    // SAFETY: the pieces of different threads are apart.
+    unsafe { to.put(i, mapped) }
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
-//! TFLite's sums of bytes by a shorter formula, where it has been shown to give the same for every pair of bytes.
+//! Sums of bytes by a shorter formula, where it has been shown to give the same for every pair of bytes.
 //!
-//! Were nothing rounded on the way, the sum would be `a · a_factor + b · b_factor`, rounded once. What is rounded on the way
-//! changes that by some 2⁻¹⁹, which matters only next to ties: of the 65536 sums of most scales there is none so near to one.
+//! Were nothing rounded on the way, the sum would be `a · a_factor + b · b_factor`, rounded once. What TFLite rounds on the way
+//! changes that by some 2⁻¹⁹, and f32 by some 2⁻¹⁷, which matters only next to ties: of the 65536 sums of most scales there is
+//! none so near to one. QNNPACK rounds nothing, but takes negative ties to be less.
 
 use super::{Add, Way};
 use crate::code::Code;
@@ -12,8 +13,11 @@ use crate::output::Element;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// Ties are moved by so many halves of what TFLite's second rounding may make of one, away from zero: this first.
-const TILTS: [i64; 3] = [3, 2, 1];
+/// How far a form, 1 and so on, moves ties away from zero: by so many halves of what TFLite's second rounding may make of one.
+const TILTS: [i64; 4] = [3, 2, 1, 0];
+
+/// In the order in which they are tried. The one that moves nothing is the fastest, and does unless there are exact ties.
+const FORMS: [u32; 4] = [4, 1, 2, 3];
 
 /// Weights have at most so many bits and a sign.
 const BITS: i32 = 30;
@@ -21,50 +25,51 @@ const BITS: i32 = 30;
 /// More bits behind the point of the results than this leave no room for half of their last place.
 const MOST_FRACTION: i32 = 16;
 
-/// The formula of a form, 1 to 3; None if there is none for these parameters.
+/// What codes are multiplied by: an integer times a power of two.
+type Factor = (i128, i32);
+
+/// The formula of a form; None if there is none for these parameters.
 pub(super) fn linear(add: &Add, form: u32) -> Option<Weighted> {
     let tilt = *TILTS.get(form.checked_sub(1)? as usize)?;
-    let is_twice = match add.way {
-        Way::Tflite => true,
-        Way::TfliteSingle => false,
-        _ => return None,
-    };
     // Codes are made unsigned, and results of signed ones.
     let (flip, result_flip) = match add.element {
         Element::U8 => (0, 128),
         Element::I8 => (128, 0),
         _ => return None,
     };
-    // 2²⁰ is what TFLite multiplies by first, 2⁶² the unit of products of two fractions.
-    let factors = [0, 1].map(|i| {
-        let product = i128::from(add.multipliers[i]) * i128::from(add.multipliers[2]);
-        (product, 20 - 62 - add.shifts[i] - add.shifts[2])
-    });
-    let bits = factors.map(|(product, exponent)| 128 - product.unsigned_abs().leading_zeros() as i32 + exponent);
+    let factors = factors(add)?;
+    let bits = factors.map(|(integer, exponent)| 128 - integer.unsigned_abs().leading_zeros() as i32 + exponent);
     let shift = (BITS - LOW as i32 - 1 - bits[0].max(bits[1])).min(MOST_FRACTION);
     if shift < 1 {
         return None;
     }
     let fraction = shift + LOW as i32;
     // Rounded: all bits but those of the fraction are dropped.
-    let [a, b] = factors.map(|(product, exponent)| match exponent + fraction {
-        left @ 0.. => (product << left.min(60)) as i64,
-        right => (((product >> (-right - 1).min(126)) + 1) >> 1) as i64,
+    let [a, b] = factors.map(|(integer, exponent)| match exponent + fraction {
+        left @ 0.. => (integer << left.min(60)) as i64,
+        right => (((integer >> (-right - 1).min(126)) + 1) >> 1) as i64,
     });
     let zero = |i: usize| i64::from(add.zero_points[i]) + i64::from(flip);
     let offset = -(zero(0) * a + zero(1) * b);
     let half = 1 << (fraction - 1);
-    let tilt = if is_twice { (tilt * half) >> (add.shifts[2] + 1) } else { 0 };
-    let low = |x: i64| x & ((1 << LOW) - 1);
-    let rest = low(offset) + half;
+    // Results that the offset adds are added last, so that what remains of it is small.
+    let whole = (offset + 2 * half) >> fraction;
+    let rest = offset + half - (whole << fraction);
+    let [up, down] = match (add.way, tilt) {
+        (_, 0) => [0; 2],
+        (Way::Tflite, _) => [(tilt * half) >> (add.shifts[2] + 1); 2],
+        (Way::Qnnpack, 1) => [0, 1],
+        _ => return None,
+    };
+    let zero_point = whole + i64::from(add.zero_points[2]) - i64::from(result_flip);
     let byte = |code: i32| (code as u8 ^ result_flip) as i8;
     Some(Weighted {
         high: [a, b].map(|weight| (weight >> LOW) as i16),
-        low: [a, b].map(|weight| low(weight) as i16),
-        offset: (offset >> LOW) as i32,
-        low_offsets: [(rest + tilt) as i32, (rest - tilt) as i32],
+        low: [a, b].map(|weight| (weight & ((1 << LOW) - 1)) as i16),
+        offsets: [i32::try_from(rest + up).ok()?, i32::try_from(rest - down).ok()?],
+        turn: -(offset >> LOW) as i32,
         shift: shift as u32,
-        zero_point: add.zero_points[2].wrapping_sub(result_flip.into()) as i16,
+        zero_point: zero_point.try_into().ok()?,
         least: byte(add.least),
         greatest: byte(add.greatest),
         flip,
@@ -72,24 +77,48 @@ pub(super) fn linear(add: &Add, form: u32) -> Option<Weighted> {
     })
 }
 
+/// Those of `a` and `b`; None if the way has none.
+fn factors(add: &Add) -> Option<[Factor; 2]> {
+    let factor = |i: usize| {
+        let multiplier = i128::from(add.multipliers[i]);
+        match add.way {
+            // 2²⁰ is what TFLite multiplies by first, 2⁶² the unit of products of two fractions.
+            Way::Tflite | Way::TfliteSingle => {
+                Some((multiplier * i128::from(add.multipliers[2]), 20 - 62 - add.shifts[i] - add.shifts[2]))
+            }
+            Way::Qnnpack => Some((multiplier, -add.shifts[2])),
+            Way::F32 => {
+                let ratio = f32::from_bits(add.multipliers[i] as u32);
+                let integer = i128::from(ratio.to_bits() & 0x7f_ffff | 0x80_0000);
+                let exponent = (ratio.to_bits() >> 23 & 0xff) as i32 - 150;
+                ratio.is_normal().then_some((if ratio < 0.0 { -integer } else { integer }, exponent))
+            }
+            // Its own is as short.
+            Way::Xnnpack => None,
+        }
+    };
+    Some([factor(0)?, factor(1)?])
+}
+
 /// Adds tensors by such a formula, on as many threads as pays.
 pub(super) fn run<T: Code>(context: &Context, weighted: &Weighted, grid: &Grid, tensors: &Tensors<T, T, T>) {
+    let tensors = &tensors.past_caches();
     in_pieces(context, grid, tensors, |range| {
-        context.kernel.vectors.run_weighted(Part { weighted, grid, tensors, range });
+        context.kernel.vectors.run_weighted(*weighted, Part { weighted, grid, tensors, range });
     });
 }
 
 /// The first form that gives what the definition `exact` gives, for all pairs of codes; 0 if there is none.
 pub(super) fn proven<T: Code>(vectors: Vectors, add: &Add, exact: &impl Zip<A = T, B = T, To = T>) -> u32 {
     let is_right = |form: &u32| linear(add, *form).is_some_and(|weighted| gives(vectors, &weighted, exact));
-    (1..=TILTS.len() as u32).find(is_right).unwrap_or(0)
+    FORMS.into_iter().find(is_right).unwrap_or(0)
 }
 
 fn gives<T: Code>(vectors: Vectors, weighted: &Weighted, exact: &impl Zip<A = T, B = T, To = T>) -> bool {
     (T::LEAST..=T::GREATEST).all(|a| {
         let [mut want, mut got] = [[T::of(0); 256]; 2];
         vectors.run(Row { zip: exact, a: T::of(a), to: &mut want });
-        vectors.run_weighted(WeightedRow { weighted, a: T::of(a), to: &mut got });
+        vectors.run_weighted(*weighted, WeightedRow { weighted, a: T::of(a), to: &mut got });
         want == got
     })
 }
@@ -126,7 +155,7 @@ struct WeightedRow<'a, T> {
 
 impl<T: Code> WeightedLoop for WeightedRow<'_, T> {
     #[inline(always)]
-    fn run(self, sums: impl Fn(&Weighted, &[u8; BLOCK], &[u8; BLOCK], &mut [u8; BLOCK]) + Copy) {
+    fn run(self, sums: impl Fn(&[u8; BLOCK], &[u8; BLOCK], &mut [u8; BLOCK])) {
         let zip = &Joined { weighted: *self.weighted, sums, codes: PhantomData };
         Row { zip, a: self.a, to: self.to }.run();
     }
@@ -142,7 +171,7 @@ struct Part<'a, T> {
 
 impl<T: Code> WeightedLoop for Part<'_, T> {
     #[inline(always)]
-    fn run(self, sums: impl Fn(&Weighted, &[u8; BLOCK], &[u8; BLOCK], &mut [u8; BLOCK]) + Copy) {
+    fn run(self, sums: impl Fn(&[u8; BLOCK], &[u8; BLOCK], &mut [u8; BLOCK])) {
         let Self { weighted, grid, tensors, range } = self;
         Piece { zip: &Joined { weighted: *weighted, sums, codes: PhantomData }, grid, tensors, range }.run();
     }
@@ -158,26 +187,32 @@ struct Joined<T, S> {
 
 impl<T: Code, S> Zip for Joined<T, S>
 where
-    S: Fn(&Weighted, &[u8; BLOCK], &[u8; BLOCK], &mut [u8; BLOCK]),
+    S: Fn(&[u8; BLOCK], &[u8; BLOCK], &mut [u8; BLOCK]),
 {
     type A = T;
     type B = T;
     type To = T;
 
+    const IS_QUICK: bool = true;
+
     #[inline(always)]
     fn of(&self, a: T, b: T) -> T {
-        self.all([a], [b])[0]
+        T::of(self.weighted.sum(a.number() as u8, b.number() as u8).into())
     }
 
     #[inline(always)]
     fn all<const N: usize>(&self, a: [T; N], b: [T; N]) -> [T; N] {
         let mut codes = a;
+        if N == 1 {
+            codes[0] = self.of(a[0], b[0]);
+            return codes;
+        }
         for ((codes, a), b) in codes.chunks_mut(BLOCK).zip(a.chunks(BLOCK)).zip(b.chunks(BLOCK)) {
             let [mut x, mut y, mut to] = [[0; BLOCK]; 3];
             for ((x, y), (a, b)) in x.iter_mut().zip(&mut y).zip(a.iter().zip(b)) {
                 (*x, *y) = (a.number() as u8, b.number() as u8);
             }
-            (self.sums)(&self.weighted, &x, &y, &mut to);
+            (self.sums)(&x, &y, &mut to);
             for (code, byte) in codes.iter_mut().zip(to) {
                 *code = T::of(byte.into());
             }

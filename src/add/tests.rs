@@ -121,33 +121,78 @@ fn every_kernel_agrees_with_tflites_definition_where_numbers_are_greatest() {
     }
 }
 
+/// QNNPACK's.
+fn qnnpack(add: &Add, a: i32, b: i32) -> i32 {
+    let [a_multiplier, b_multiplier, bias] = add.multipliers.map(i128::from);
+    let sum = i128::from(a) * a_multiplier + i128::from(b) * b_multiplier + bias;
+    let code = nearest_away(sum, add.shifts[2] as u32) + i128::from(add.zero_points[2]);
+    code.clamp(add.least.into(), add.greatest.into()) as i32
+}
+
+/// In f32.
+fn in_f32(add: &Add, a: i32, b: i32) -> i32 {
+    let term = |code: i32, i: usize| (code - add.zero_points[i]) as f32 * f32::from_bits(add.multipliers[i] as u32);
+    let code = (term(a, 0) + term(b, 1)).round_ties_even() as i64 + i64::from(add.zero_points[2]);
+    code.clamp(add.least.into(), add.greatest.into()) as i32
+}
+
+fn defined(add: &Add, a: i32, b: i32) -> i32 {
+    match add.way {
+        Way::Qnnpack => qnnpack(add, a, b),
+        Way::F32 => in_f32(add, a, b),
+        _ => tflite(add, 20, a, b),
+    }
+}
+
 /// Where a shorter formula is known, and where ties are so many that none is.
 #[test]
 fn every_kernel_agrees_on_all_pairs_of_bytes() {
     let scales =
         [[0.37, 0.11, 0.43], [0.02, 0.9, 0.5], [1.0, 1.0, 2.0], [0.25, 1.0, 0.5], [0.05, 0.1, 0.06], [1.0, 0.3, 9e-6]];
-    let mut is_short = vec![];
-    for ((way, scales), subtract) in [Way::Tflite, Way::TfliteSingle]
+    let mut forms = vec![];
+    for ((way, scales), subtract) in [Way::Tflite, Way::TfliteSingle, Way::Qnnpack, Way::F32]
         .iter()
         .flat_map(|way| scales.map(|scales| (*way, scales)))
         .zip([false, true, true].into_iter().cycle())
+        // Which has no such ratios.
+        .filter(|((way, scales), _)| *way != Way::Qnnpack || scales[2] > 1e-3)
     {
         for kernel in Kernel::available() {
             let signed = Sum { subtract, ..sum(way, Element::I8, scales, [-3, 17, 5]) }.prepared().unwrap();
             let unsigned =
                 Sum { subtract, least: 9, ..sum(way, Element::U8, scales, [125, 145, 133]) }.prepared().unwrap();
             let (signed, unsigned) = (signed.shortened(kernel.vectors), unsigned.shortened(kernel.vectors));
-            is_short.push(signed.form > 0);
+            forms.push((way, signed.form));
             for a in 0..=255 {
                 let (a, b): ([u8; 256], [u8; 256]) = ([a; 256], std::array::from_fn(|b| b as u8));
                 let found = run(&unsigned, kernel, &a, &b);
-                let want = b.map(|b| tflite(&unsigned, 20, a[0].into(), b.into()) as u8);
+                let want = b.map(|b| defined(&unsigned, a[0].into(), b.into()) as u8);
                 assert_eq!(found, want, "{} {unsigned:?} {}", kernel.name, a[0]);
                 let found = run(&signed, kernel, &a.map(|x| x as i8), &b.map(|x| x as i8));
-                let want = b.map(|b| tflite(&signed, 20, (a[0] as i8).into(), (b as i8).into()) as i8);
+                let want = b.map(|b| defined(&signed, (a[0] as i8).into(), (b as i8).into()) as i8);
                 assert_eq!(found, want, "{} {signed:?} {}", kernel.name, a[0]);
             }
         }
     }
-    assert!(is_short[0] && is_short.contains(&false));
+    let has = |way, some: &[u32]| forms.iter().any(|(of, form)| *of == way && some.contains(form));
+    assert!(has(Way::Tflite, &[4]) && has(Way::Tflite, &[1, 2, 3]) && has(Way::Tflite, &[0]), "{forms:?}");
+    assert!(has(Way::TfliteSingle, &[4]) && has(Way::TfliteSingle, &[0]), "{forms:?}");
+    assert!(has(Way::Qnnpack, &[4]) && has(Way::Qnnpack, &[3]), "{forms:?}");
+    assert!(has(Way::F32, &[4]) && has(Way::F32, &[0]), "{forms:?}");
+}
+
+/// Single elements, too few for vectors, and too many.
+#[test]
+fn a_shorter_formula_does_for_any_number_of_elements() {
+    for kernel in Kernel::available() {
+        let add = sum(Way::Tflite, Element::I8, [0.37, 0.11, 0.43], [-3, 17, 5]).prepared().unwrap();
+        let add = add.shortened(kernel.vectors);
+        assert_eq!(add.form, 4);
+        let codes: Vec<i8> = (0..300).map(|i: i32| i.wrapping_mul(91) as i8).collect();
+        for len in [0, 1, 15, 16, 17, 63, 64, 65, 127, 128, 145] {
+            let (a, b) = (&codes[..len], &codes[150..][..len]);
+            let want: Vec<i8> = a.iter().zip(b).map(|(&a, &b)| tflite(&add, 20, a.into(), b.into()) as i8).collect();
+            assert_eq!(run(&add, kernel, a, b), want, "{} {len}", kernel.name);
+        }
+    }
 }

@@ -85,13 +85,13 @@ pub struct AddParameters {
     pub least: i32,
     /// What the sum is confined to.
     pub greatest: i32,
-    /// In TFLite's modes which shorter formula gives the same for every pair of bytes, and for which of the parameters above
-    /// that was found: with others it does not count. 0 for none.
+    /// Which shorter formula gives the same for every pair of bytes, and for which of the parameters above that was found: with
+    /// others it does not count. 0 for none.
     pub form: u32,
 }
 
-/// The bits of a form that number the formula.
-const FORM: u32 = 3;
+/// The bits of a form that number the formula. They were two once, for 1 to 3, which number the same still.
+const FORM: u32 = 7;
 
 // SAFETY: repr(C), the size first, then integers and floats.
 unsafe impl Versioned for AddOptions {
@@ -107,8 +107,8 @@ unsafe impl Versioned for AddOptions {
 /// a_scale nor b_scale is greater than c_scale, they are off by no more than 0.5 + 2^-10; else what exceeds 0.5 is as many
 /// times as great as the greater of these is greater than c_scale (QGEMM_ADD_F32: plus 2^-22 of what is added).
 ///
-/// In TFLite's modes this takes some 0.1 ms for bytes: all pairs of them are added, to find out whether a formula that takes
-/// half the time gives the same.
+/// But with QGEMM_ADD_XNNPACK this takes some 0.1 ms for bytes: all pairs of them are added, to find out whether a formula that
+/// takes less time gives the same.
 ///
 /// @param options     what is to be added
 /// @param parameters  the result

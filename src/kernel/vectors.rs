@@ -6,7 +6,7 @@
 use super::dequantize::{self, FloatClamp, FloatColumns, FloatRows};
 use super::lookup::{self, LookUpLoop};
 use super::requantize::{self, Columns, Last, Rows, Rule};
-use super::weighted::{self, WeightedLoop};
+use super::weighted::{self, Weighted, WeightedLoop};
 use crate::matrix::Block;
 
 /// The vectors of a kernel. Whoever holds it knows that the processor has them, as whoever holds a kernel does.
@@ -62,17 +62,22 @@ impl Vectors {
         }
     }
 
+    /// Whether there is an instruction for weighted sums: without one they take longer than other short formulas.
+    pub(crate) fn have_weighted_sums(self) -> bool {
+        self.0 != Kind::Common
+    }
+
     /// Runs a loop over weighted sums with these vectors.
     #[inline]
-    pub(crate) fn run_weighted<L: WeightedLoop>(self, elements: L) {
+    pub(crate) fn run_weighted<L: WeightedLoop>(self, weighted: Weighted, elements: L) {
         match self.0 {
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 => unsafe { weighted::run_avx2(elements) },
+            Kind::Avx2 => unsafe { weighted::run_avx2(weighted, elements) },
             // SAFETY: as above.
             #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
-            Kind::Avx512 => unsafe { weighted::run_avx512(elements) },
-            _ => weighted::run(elements),
+            Kind::Avx512 => unsafe { weighted::run_avx512(weighted, elements) },
+            _ => weighted::run(weighted, elements),
         }
     }
 
