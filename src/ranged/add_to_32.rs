@@ -82,15 +82,21 @@ impl AddTo32 {
             Way32::TensorflowHelper => {
                 let of = |code: i64, from: Interval| Codes::I32.code(Codes::U8.real(code, from), result) as i32;
                 let zero = Codes::I32.code(0.0, result) as i32;
-                zip(context, &Tables::new(|x| of(x, a).wrapping_add(zero), |x| of(x, b)), grid, tensors);
+                let tables = Tables::new(|x| of(x, a).wrapping_add(zero), |x| of(x, b));
+                let slope = |from: Interval| match from.is_zero() {
+                    true => 0.0,
+                    false => Codes::I32.slope(result) / Codes::U8.slope(from),
+                };
+                tables.run(context, [slope(a), slope(b)], grid, tensors);
             }
             Way32::TensorflowOperation => {
-                let of = |code: i64, from: Interval| {
-                    let [x0, x1] = [0, 1].map(|code| Codes::I32.unclamped(Codes::U8.real(code, from), result));
-                    let slope = i64::from((x1 - x0) as i32);
-                    Codes::I32.clamped(x0 + code * slope) as i32
-                };
-                zip(context, &Tables::new(|x| of(x, a), |x| of(x, b)), grid, tensors);
+                let numbers =
+                    |from: Interval| [0, 1].map(|code| Codes::I32.unclamped(Codes::U8.real(code, from), result));
+                let ([a0, a1], [b0, b1]) = (numbers(a), numbers(b));
+                let [a_slope, b_slope] = [a1 - a0, b1 - b0].map(|slope| i64::from(slope as i32));
+                let of = |number: i64| Codes::I32.clamped(number) as i32;
+                let tables = Tables::new(|x| of(a0 + x * a_slope), |x| of(b0 + x * b_slope));
+                tables.run(context, [a_slope as f64, b_slope as f64], grid, tensors);
             }
             Way32::Exact => {
                 // The middle of 2³² codes stands for 0.
@@ -167,6 +173,18 @@ impl Tables {
     fn new(a: impl Fn(i64) -> i32, b: impl Fn(i64) -> i32) -> Self {
         Self { a: std::array::from_fn(|code| a(code as i64)), b: std::array::from_fn(|code| b(code as i64)) }
     }
+
+    /// Adds tensors by lines of these slopes if the tables are such.
+    fn run(&self, context: &Context, slopes: [f64; 2], grid: &Grid, tensors: &Tensors<u8, u8, i32>) {
+        /// Fewer elements take less time than to look for lines.
+        const WORTH_LINES: usize = 1024;
+        let are_many = grid.len().is_some_and(|len| len >= WORTH_LINES);
+        let line = |table, slope| if are_many { Line::of(table, slope) } else { None };
+        match (line(&self.a, slopes[0]), line(&self.b, slopes[1])) {
+            (Some(a), Some(b)) => zip(context, &Lines { a, b }, grid, tensors),
+            _ => zip(context, self, grid, tensors),
+        }
+    }
 }
 
 impl Zip for Tables {
@@ -180,6 +198,61 @@ impl Zip for Tables {
     }
 }
 
+/// What a byte `x` adds, if that grows so evenly: `x · whole + (x · part + offset) / 2²² + base`, rounded down. Neither product
+/// overflows, and vectors have no tables of 256 numbers.
+struct Line {
+    whole: i32,
+    part: i32,
+    offset: i32,
+    base: i32,
+}
+
+impl Line {
+    const FRACTION: u32 = 22;
+
+    /// The one that gives all of a table; None if none of this slope does.
+    fn of(table: &[i32; 256], slope: f64) -> Option<Self> {
+        let unit = 1i64 << Self::FRACTION;
+        let slope = (slope * unit as f64).round() as i64;
+        // Each number needs at least so much at 0, and less than one unit more.
+        let (mut least, mut greatest) = (i64::MIN, i64::MAX);
+        for (number, x) in table.iter().zip(0..) {
+            let need = i64::from(*number) * unit - x * slope;
+            (least, greatest) = (least.max(need), greatest.min(need + unit - 1));
+        }
+        let middle = least + (greatest - least) / 2;
+        let parts = |x: i64| ((x >> Self::FRACTION) as i32, (x & (unit - 1)) as i32);
+        let ((whole, part), (base, offset)) = (parts(slope), parts(middle));
+        (least <= greatest).then_some(Self { whole, part, offset, base })
+    }
+
+    #[inline(always)]
+    fn at(&self, x: u8) -> i32 {
+        let x = i32::from(x);
+        let fraction = (x * self.part + self.offset) >> Self::FRACTION;
+        x.wrapping_mul(self.whole).wrapping_add(fraction).wrapping_add(self.base)
+    }
+}
+
+/// As [`Tables`].
+struct Lines {
+    a: Line,
+    b: Line,
+}
+
+impl Zip for Lines {
+    type A = u8;
+    type B = u8;
+    type To = i32;
+
+    const IS_QUICK: bool = true;
+
+    #[inline(always)]
+    fn of(&self, a: u8, b: u8) -> i32 {
+        self.a.at(a).wrapping_add(self.b.at(b))
+    }
+}
+
 /// Sums in f64.
 struct Exact {
     ratios: [f64; 2],
@@ -190,6 +263,8 @@ impl Zip for Exact {
     type A = u8;
     type B = u8;
     type To = i32;
+
+    const IS_QUICK: bool = true;
 
     #[inline(always)]
     fn of(&self, a: u8, b: u8) -> i32 {

@@ -17,13 +17,18 @@ impl Codes {
         f64::from(interval.max - interval.min) * (self.count / (self.count - 1.0))
     }
 
+    /// How much greater the code of a number is that is greater by 1, but for roundings.
+    pub(super) fn slope(self, interval: Interval) -> f64 {
+        if interval.is_zero() { 0.0 } else { self.count / self.range(interval) }
+    }
+
     /// The code of `x`, be it one of the type's or not: `FloatToQuantizedUnclamped`. There are two roundings, of `x` and of
     /// the least number, so that there is an integer for 0.
     pub(super) fn unclamped(self, x: f32, interval: Interval) -> i64 {
         if interval.is_zero() {
             return self.least;
         }
-        let scale = self.count / self.range(interval);
+        let scale = self.slope(interval);
         let [x, min] = [x, interval.min].map(|x| (f64::from(x) * scale).round());
         ((x - min) as i64).wrapping_add(self.least)
     }

@@ -52,6 +52,45 @@ fn every_kernel_agrees_and_every_number_of_threads() {
     }
 }
 
+/// As few elements as are added by tables.
+#[test]
+fn lines_give_what_tables_do() {
+    let codes = |step: usize| (0..65536).map(|i| (i / step) as u8).collect::<Vec<u8>>();
+    let (a, b) = (codes(256), codes(1));
+    let mut are_lines = 0;
+    for i in 1..40u8 {
+        let x = f32::from(i);
+        let (of_a, of_b) = (interval(-x * 0.37, 1.0 + x / 7.0), interval(0.01 * x - 0.2, 0.5 + 3.0 / x));
+        for way in [Way32::TensorflowHelper, Way32::TensorflowOperation] {
+            let add = AddTo32::new(way, of_a, of_b).unwrap();
+            let kernel = Kernel::chosen().unwrap();
+            let pieces = a.chunks(512).zip(b.chunks(512));
+            let want: Vec<i32> = pieces.flat_map(|(a, b)| run(&add, kernel, 1, a, b)).collect();
+            for kernel in Kernel::available() {
+                assert!(run(&add, kernel, 1, &a, &b) == want, "{way:?} {of_a:?} {of_b:?} {}", kernel.name);
+            }
+            let table: [i32; 256] = std::array::from_fn(|b| want[b]);
+            let slope = match way {
+                Way32::TensorflowHelper => Codes::I32.slope(add.result()) / Codes::U8.slope(of_b),
+                _ => f64::from(want[1] - want[0]),
+            };
+            are_lines += usize::from(Line::of(&table, slope).is_some());
+        }
+    }
+    assert!(are_lines > 60, "{are_lines} of 78");
+}
+
+#[test]
+fn only_what_grows_evenly_is_a_line() {
+    for (slope, base) in [(0.0, 7.0), (128.7, -16384.0), (0.3, 0.0), (-77.25, 5.5), (4e6, -1e9)] {
+        let mut table: [i32; 256] = std::array::from_fn(|x| (x as f64 * slope + base + 0.123).floor() as i32);
+        let line = Line::of(&table, slope).unwrap();
+        assert!((0..=255).all(|x| line.at(x) == table[usize::from(x)]), "{slope}");
+        table[100] += 2;
+        assert!(Line::of(&table, slope).is_none(), "{slope}");
+    }
+}
+
 #[test]
 fn intervals_that_have_no_sum_are_refused() {
     for way in WAYS {
