@@ -1,6 +1,7 @@
 //! The least and the greatest of many numbers.
 
 use crate::context::Context;
+use crate::elements::CHUNK;
 use crate::kernel::Loop;
 use std::ops::Range;
 use std::sync::Mutex;
@@ -18,8 +19,8 @@ pub(super) trait Numbers: Sync {
     unsafe fn chunk<const N: usize>(&self, i: usize) -> [Self::Number; N];
 }
 
-/// As many at a time as vectors of any kernel have room for, four of them at most.
-const LANES: usize = 16;
+/// As many at a time as elements are mapped together: of loops over fewer the compiler makes no vectors, but unrolls them first.
+const LANES: usize = CHUNK;
 
 /// The least and the greatest of `len` numbers, which are looked at on as many threads as pays; None if there are none.
 pub(super) fn extremes<N: Numbers>(context: &Context, numbers: &N, len: usize) -> Option<[N::Number; 2]> {

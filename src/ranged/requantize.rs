@@ -104,6 +104,9 @@ impl Requantize {
             _ => {
                 let [least, greatest] = [T::LEAST, T::GREATEST].map(|end| f64::from(end - zero));
                 let offset = offset(self.from);
+                if offset == 0.0 && gain <= 0.5 {
+                    return map(context, &Narrowed { gain, zero, codes: PhantomData }, from, to);
+                }
                 map(context, &Real { offset, gain, least, greatest, zero, codes: PhantomData }, from, to);
             }
         }
@@ -144,6 +147,25 @@ impl<T: Code> Map for Real<T> {
         let code = if code < self.least { self.least } else { code };
         let code = if code > self.greatest { self.greatest } else { code };
         T::of(nearest(code) + self.zero)
+    }
+}
+
+/// As [`Real`] where there is no offset, and products have room for the zero, so that they are confined as integers: those are
+/// twice as many in a vector.
+struct Narrowed<T> {
+    gain: f64,
+    zero: i32,
+    codes: PhantomData<T>,
+}
+
+impl<T: Code> Map for Narrowed<T> {
+    type From = i32;
+    type To = T;
+
+    #[inline(always)]
+    fn of(&self, x: i32) -> T {
+        let code = nearest(f64::from(x) * self.gain) + self.zero;
+        T::of(code.max(T::LEAST).min(T::GREATEST))
     }
 }
 

@@ -52,6 +52,26 @@ fn every_kernel_agrees_and_every_number_of_threads() {
     }
 }
 
+/// Whether they are confined as integers or not.
+#[test]
+fn exact_codes_are_the_nearest() {
+    let sums: Vec<i32> = (0..20_000i32).map(|i| i.wrapping_mul(i).wrapping_mul(77_777) >> (i % 20)).collect();
+    for (from, to) in [(70.0, 0.2), (1.0, 1e-9), (1.0, 6e-8), (1.0, 5.9e-8), (1.0, 1.0), (1e-9, 1.0)] {
+        for skew in [0.0, 0.25 * from] {
+            let from = interval(-from, from + skew);
+            let requantize = Requantize::new(WayDown::Exact, from, interval(-to, to), 255.0).unwrap();
+            let level = requantize.result().step(255.0);
+            let (gain, zero) = (step(from) / level, (-f64::from(requantize.result().min) / level).round());
+            let code =
+                |x: &i32| (((f64::from(*x) + offset(from)) * gain).round_ties_even() + zero).clamp(0.0, 255.0) as u8;
+            let want: Vec<u8> = sums.iter().map(code).collect();
+            for kernel in Kernel::available() {
+                assert!(run::<u8>(&requantize, kernel, 1, &sums) == want, "{from:?} {to} {}", kernel.name);
+            }
+        }
+    }
+}
+
 #[test]
 fn intervals_that_do_not_fit_are_refused() {
     let is_refused = |way, from, to| Requantize::new(way, from, to, 255.0).is_err();
