@@ -5,7 +5,7 @@
 //! they take for one.
 
 mod codes;
-mod linear;
+pub(crate) mod linear;
 mod ratios;
 mod shifted;
 mod tflite;

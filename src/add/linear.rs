@@ -28,6 +28,11 @@ const MOST_FRACTION: i32 = 16;
 /// What codes are multiplied by: an integer times a power of two.
 type Factor = (i128, i32);
 
+/// How far results are shifted, for weights of less than 2 to the `bits`; None if those are too great.
+pub(crate) fn shift(bits: i32) -> Option<i32> {
+    Some((BITS - LOW as i32 - 1 - bits).min(MOST_FRACTION)).filter(|&shift| shift > 0)
+}
+
 /// The formula of a form; None if there is none for these parameters.
 pub(super) fn linear(add: &Add, form: u32) -> Option<Weighted> {
     let tilt = *TILTS.get(form.checked_sub(1)? as usize)?;
@@ -39,10 +44,7 @@ pub(super) fn linear(add: &Add, form: u32) -> Option<Weighted> {
     };
     let factors = factors(add)?;
     let bits = factors.map(|(integer, exponent)| 128 - integer.unsigned_abs().leading_zeros() as i32 + exponent);
-    let shift = (BITS - LOW as i32 - 1 - bits[0].max(bits[1])).min(MOST_FRACTION);
-    if shift < 1 {
-        return None;
-    }
+    let shift = shift(bits[0].max(bits[1]))?;
     let fraction = shift + LOW as i32;
     // Rounded: all bits but those of the fraction are dropped.
     let [a, b] = factors.map(|(integer, exponent)| match exponent + fraction {
@@ -52,28 +54,21 @@ pub(super) fn linear(add: &Add, form: u32) -> Option<Weighted> {
     let zero = |i: usize| i64::from(add.zero_points[i]) + i64::from(flip);
     let offset = -(zero(0) * a + zero(1) * b);
     let half = 1 << (fraction - 1);
-    // Results that the offset adds are added last, so that what remains of it is small.
-    let whole = (offset + 2 * half) >> fraction;
-    let rest = offset + half - (whole << fraction);
-    let [up, down] = match (add.way, tilt) {
+    let tilts = match (add.way, tilt) {
         (_, 0) => [0; 2],
-        (Way::Tflite, _) => [(tilt * half) >> (add.shifts[2] + 1); 2],
-        (Way::Qnnpack, 1) => [0, 1],
+        (Way::Tflite, _) => [1, -1].map(|sign| sign * ((tilt * half) >> (add.shifts[2] + 1))),
+        (Way::Qnnpack, 1) => [0, -1],
         _ => return None,
     };
-    let zero_point = whole + i64::from(add.zero_points[2]) - i64::from(result_flip);
+    let zero_point = i64::from(add.zero_points[2]) - i64::from(result_flip);
     let byte = |code: i32| (code as u8 ^ result_flip) as i8;
     Some(Weighted {
-        high: [a, b].map(|weight| (weight >> LOW) as i16),
-        low: [a, b].map(|weight| (weight & ((1 << LOW) - 1)) as i16),
-        offsets: [i32::try_from(rest + up).ok()?, i32::try_from(rest - down).ok()?],
         turn: -(offset >> LOW) as i32,
-        shift: shift as u32,
-        zero_point: zero_point.try_into().ok()?,
         least: byte(add.least),
         greatest: byte(add.greatest),
         flip,
         result_flip,
+        ..Weighted::nearest([a, b], offset + (zero_point << fraction), shift as u32, tilts)?
     })
 }
 
@@ -101,7 +96,7 @@ fn factors(add: &Add) -> Option<[Factor; 2]> {
 }
 
 /// Adds tensors by such a formula, on as many threads as pays.
-pub(super) fn run<T: Code>(context: &Context, weighted: &Weighted, grid: &Grid, tensors: &Tensors<T, T, T>) {
+pub(crate) fn run<T: Code>(context: &Context, weighted: &Weighted, grid: &Grid, tensors: &Tensors<T, T, T>) {
     let tensors = &tensors.past_caches();
     in_pieces(context, grid, tensors, |range| {
         context.kernel.vectors.run_weighted(*weighted, Part { weighted, grid, tensors, range });
@@ -114,7 +109,8 @@ pub(super) fn proven<T: Code>(vectors: Vectors, add: &Add, exact: &impl Zip<A = 
     FORMS.into_iter().find(is_right).unwrap_or(0)
 }
 
-fn gives<T: Code>(vectors: Vectors, weighted: &Weighted, exact: &impl Zip<A = T, B = T, To = T>) -> bool {
+/// Whether a formula gives what the definition `exact` gives, for all pairs of codes.
+pub(crate) fn gives<T: Code>(vectors: Vectors, weighted: &Weighted, exact: &impl Zip<A = T, B = T, To = T>) -> bool {
     (T::LEAST..=T::GREATEST).all(|a| {
         let [mut want, mut got] = [[T::of(0); 256]; 2];
         vectors.run(Row { zip: exact, a: T::of(a), to: &mut want });

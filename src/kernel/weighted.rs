@@ -31,6 +31,29 @@ pub(crate) trait WeightedLoop {
 }
 
 impl Weighted {
+    /// `x · weights[0] + y · weights[1] + offset`, all of which have `shift + 15` bits behind the point, rounded to nearest, ties
+    /// up, and confined to signed bytes. `tilts` are added for either of the offsets. None if something does not fit.
+    pub(crate) fn nearest(weights: [i64; 2], offset: i64, shift: u32, tilts: [i64; 2]) -> Option<Self> {
+        let fraction = shift + LOW;
+        let half = 1 << (fraction - 1);
+        // Results that the offset adds are added last, so that what remains of it is small.
+        let whole = offset.checked_add(2 * half)? >> fraction;
+        let rest = offset + half - (whole << fraction);
+        let [high_x, high_y] = weights.map(|weight| i16::try_from(weight >> LOW));
+        Some(Self {
+            high: [high_x.ok()?, high_y.ok()?],
+            low: weights.map(|weight| (weight & ((1 << LOW) - 1)) as i16),
+            offsets: [i32::try_from(rest + tilts[0]).ok()?, i32::try_from(rest + tilts[1]).ok()?],
+            turn: 0,
+            shift,
+            zero_point: whole.try_into().ok()?,
+            least: i8::MIN,
+            greatest: i8::MAX,
+            flip: 0,
+            result_flip: 0,
+        })
+    }
+
     /// Whether one of the offsets does for all sums, which saves a fifth of the time.
     fn is_even(&self) -> bool {
         self.offsets[0] == self.offsets[1]

@@ -6,11 +6,13 @@ mod flat;
 mod spec;
 
 use super::extremes::{Numbers, extremes};
+use crate::add::linear;
 use crate::context::Context;
 use crate::elements::Elements;
 use crate::error::Error;
 use crate::grid::{Grid, Tensors, Zip, zip};
 use crate::interval::{Fixed, Interval};
+use crate::kernel::Weighted;
 use exact::Exact;
 use flat::Flat;
 use spec::Spec;
@@ -49,6 +51,11 @@ trait Adder: Sync + Sized {
     fn sum(&self, a: u8, b: u8) -> Self::Sum;
 
     fn code(&self, sum: Self::Sum) -> u8;
+
+    /// The formula by which vectors may compute codes sooner, if it should turn out to give the same.
+    fn weighted(&self) -> Option<Weighted> {
+        None
+    }
 
     /// The interval of the first pass; None if that is only to find one.
     fn first(add: &AddTo8) -> Result<Option<Interval>, Error>;
@@ -104,7 +111,7 @@ impl AddTo8 {
         let first = A::first(self)?;
         let adder = A::new(self, first.unwrap_or(Interval::ZERO))?;
         let grid = Grid::flat(tensors.a.len());
-        let write = |adder: &A| zip(context, &Write(adder), &grid, tensors);
+        let write = |adder: &A| Write(adder).run(context, &grid, tensors);
         if let (Some(result), Fixed { min: true, max: true }) = (first, self.fixed) {
             write(&adder);
             return Ok((result, 1));
@@ -132,6 +139,20 @@ impl AddTo8 {
 
 /// Only codes, no extremes.
 struct Write<'a, A>(&'a A);
+
+impl<A: Adder> Write<'_, A> {
+    fn run(&self, context: &Context, grid: &Grid, tensors: &Tensors<u8, u8, u8>) {
+        /// Fewer elements take less time than to try all pairs of bytes.
+        const WORTH_PROOF: usize = 1 << 19;
+        let vectors = context.kernel.vectors;
+        let is_worth_it = tensors.a.len() >= WORTH_PROOF && vectors.have_weighted_sums();
+        let weighted = if is_worth_it { self.0.weighted() } else { None };
+        match weighted.filter(|weighted| linear::gives(vectors, weighted, self)) {
+            Some(weighted) => linear::run(context, &weighted, grid, tensors),
+            None => zip(context, self, grid, tensors),
+        }
+    }
+}
 
 impl<A: Adder> Zip for Write<'_, A> {
     type A = u8;

@@ -1,9 +1,11 @@
 //! In f64: where everything is exact but the last bits of the steps.
 
 use super::{AddTo8, Adder};
+use crate::add::linear;
 use crate::code::nearest;
 use crate::error::Error;
 use crate::interval::Interval;
+use crate::kernel::{LOW, Weighted};
 
 /// The code is `(a · a_step + b · b_step) · gain + offset`, rounded, ties to even.
 pub(super) struct Exact {
@@ -38,6 +40,16 @@ impl Adder for Exact {
         let code = if code < 0.0 { 0.0 } else { code };
         let code = if code > 255.0 { 255.0 } else { code };
         nearest(code) as u8
+    }
+
+    fn weighted(&self) -> Option<Weighted> {
+        let factors = self.steps.map(|step| step * self.gain);
+        let bits = (factors[0].max(factors[1]).to_bits() >> 52) as i32 - 1022;
+        let shift = linear::shift(bits)?;
+        let fixed = |x: f64| (x * 2f64.powi(shift + LOW as i32)).round() as i64;
+        // Signed bytes come out.
+        let offset = fixed(self.offset - 128.0);
+        Some(Weighted { result_flip: 128, ..Weighted::nearest(factors.map(fixed), offset, shift as u32, [0; 2])? })
     }
 
     fn first(add: &AddTo8) -> Result<Option<Interval>, Error> {

@@ -61,6 +61,31 @@ fn every_kernel_agrees_and_every_number_of_threads() {
     }
 }
 
+/// So many that a shorter formula is tried, which ties rule out.
+#[test]
+fn many_codes_are_what_few_are() {
+    let codes = |step: usize| (0..1 << 19).map(|i| (i / step) as u8).collect::<Vec<u8>>();
+    let (a, b) = (codes(256), codes(1));
+    let scalar = Kernel::all().find(|kernel| kernel.name == "scalar").unwrap();
+    let mut are_short = vec![];
+    for (of_a, of_b, guess) in [
+        (interval(-3.0, 2.0), interval(-1.0, 5.0), interval(-4.0, 7.0)),
+        (interval(-3.0, 2.0), interval(-1.0, 5.0), interval(-0.7, 0.2)),
+        (interval(1.0, 1.5), interval(-7.0, 5.0), interval(-4.0, 3.0)),
+        (interval(0.0, 255.0), interval(0.0, 510.0), interval(0.0, 510.0)),
+    ] {
+        let add = AddTo8::new(Way8::Exact, of_a, of_b, Some(guess), BOTH).unwrap();
+        let pieces = a.chunks(4096).zip(b.chunks(4096));
+        let want: Vec<u8> = pieces.flat_map(|(a, b)| run(&add, scalar, 1, a, b).0).collect();
+        for kernel in Kernel::available() {
+            assert!(run(&add, kernel, 1, &a, &b).0 == want, "{guess:?} {}", kernel.name);
+            let exact = Exact::new(&add, guess.nudged(255.0, BOTH)).unwrap();
+            are_short.push(linear::gives(kernel.vectors, &exact.weighted().unwrap(), &Write(&exact)));
+        }
+    }
+    assert!(are_short[0] && are_short.contains(&false));
+}
+
 #[test]
 fn what_cannot_be_added_is_refused() {
     let one = interval(-1.0, 1.0);
