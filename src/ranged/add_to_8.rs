@@ -3,6 +3,7 @@
 
 mod exact;
 mod flat;
+mod keys;
 mod spec;
 
 use super::extremes::{Numbers, extremes};
@@ -15,6 +16,7 @@ use crate::interval::{Fixed, Interval};
 use crate::kernel::Weighted;
 use exact::Exact;
 use flat::Flat;
+use keys::{Keyed, Keys};
 use spec::Spec;
 
 /// Whose way.
@@ -54,6 +56,11 @@ trait Adder: Sync + Sized {
 
     /// The formula by which vectors may compute codes sooner, if it should turn out to give the same.
     fn weighted(&self) -> Option<Weighted> {
+        None
+    }
+
+    /// Integers that grow as sums do, if vectors find extremes of those sooner.
+    fn keys(&self) -> Option<Keys> {
         None
     }
 
@@ -118,7 +125,7 @@ impl AddTo8 {
         }
         let found = match first {
             Some(_) => extremes(context, &WriteAndLook { adder: &adder, tensors }, tensors.a.len()),
-            None => extremes(context, &Look { adder: &adder, a: tensors.a, b: tensors.b }, tensors.a.len()),
+            None => Look { adder: &adder, a: tensors.a, b: tensors.b }.extremes(context),
         };
         let Some(found) = found else { return Ok((first.unwrap_or(Interval::ZERO), 0)) };
         match adder.wider(self, first, found) {
@@ -170,6 +177,24 @@ struct Look<'a, A> {
     adder: &'a A,
     a: Elements<'a, u8>,
     b: Elements<'a, u8>,
+}
+
+impl<A: Adder> Look<'_, A> {
+    fn extremes(&self, context: &Context) -> Option<[A::Sum; 2]> {
+        /// Fewer elements take less time than to look for what has a key.
+        const WORTH_KEYS: usize = 1 << 16;
+        let Self { adder, a, b } = *self;
+        if a.len() >= WORTH_KEYS
+            && let Some(keys) = adder.keys()
+        {
+            let found = extremes(context, &Keyed { keys, a, b }, a.len())?;
+            let sums = keys.sums(found, |a, b| adder.sum(a, b));
+            if sums.is_some() {
+                return sums;
+            }
+        }
+        extremes(context, self, a.len())
+    }
 }
 
 impl<A: Adder> Numbers for Look<'_, A> {

@@ -1,6 +1,6 @@
 //! In f64: where everything is exact but the last bits of the steps.
 
-use super::{AddTo8, Adder};
+use super::{AddTo8, Adder, Keys};
 use crate::add::linear;
 use crate::code::nearest;
 use crate::error::Error;
@@ -50,6 +50,10 @@ impl Adder for Exact {
         // Signed bytes come out.
         let offset = fixed(self.offset - 128.0);
         Some(Weighted { result_flip: 128, ..Weighted::nearest(factors.map(fixed), offset, shift as u32, [0; 2])? })
+    }
+
+    fn keys(&self) -> Option<Keys> {
+        Keys::of(self.steps)
     }
 
     fn first(add: &AddTo8) -> Result<Option<Interval>, Error> {

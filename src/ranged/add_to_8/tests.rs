@@ -86,6 +86,52 @@ fn many_codes_are_what_few_are() {
     assert!(are_short[0] && are_short.contains(&false));
 }
 
+/// So many that keys are looked at: random pairs, none at the ends, and steps whose sums are often the same.
+#[test]
+fn extremes_of_many_are_those_of_the_sums() {
+    let mut state = 1u32;
+    let mut random = |most: u32| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        ((state >> 16) % most) as u8
+    };
+    let len = 1 << 16;
+    for (most, of_a, of_b) in [
+        (256, interval(-3.0, 2.0), interval(-1.0, 5.0)),
+        (200, interval(-3.0, 2.0), interval(-1.0, 5.00001)),
+        (100, interval(-3.0, 2.0), interval(-2.0, 3.0)),
+        (7, interval(-0.1, 1.0), interval(-0.2, 2.0)),
+        (9, interval(-1.0, 1.0), interval(-1e-5, 1e-5)),
+        (9, interval(-1.0, 1.0), interval(-1e-9, 1e-9)),
+        (9, Interval::ZERO, Interval::ZERO),
+    ] {
+        let (a, b): (Vec<u8>, Vec<u8>) = (0..len).map(|_| (40 + random(most) / 2, random(most))).unzip();
+        let add = AddTo8::new(Way8::Exact, of_a, of_b, None, NONE).unwrap();
+        let adder = Exact::new(&add, Interval::ZERO).unwrap();
+        let sums = a.iter().zip(&b).map(|(&a, &b)| adder.sum(a, b));
+        let want = [sums.clone().fold(f64::INFINITY, f64::min), sums.fold(0.0, f64::max)];
+        // SAFETY: both have as many elements.
+        let (a, b) = unsafe { (Elements::from_raw(a.as_ptr(), len), Elements::from_raw(b.as_ptr(), len)) };
+        for kernel in Kernel::available() {
+            let found = Look { adder: &adder, a, b }.extremes(&Context::new(kernel, 2));
+            assert_eq!(found, Some(want), "{most} {of_a:?} {of_b:?} {}", kernel.name);
+        }
+    }
+}
+
+#[test]
+fn keys_tell_a_single_sum() {
+    let steps = [0.7, 0.3];
+    let keys = Keys::of(steps).unwrap();
+    // The greater step has the greatest weight.
+    let key = |a: u8, b: u8| (i32::from(a) << 22) + i32::from(b) * ((1 << 22) as f64 * 3.0 / 7.0).round() as i32;
+    let sum = |a: u8, b: u8| f64::from(a) * steps[0] + f64::from(b) * steps[1];
+    assert_eq!(keys.sums([key(0, 1), key(255, 254)], sum), Some([sum(0, 1), sum(255, 254)]));
+    // 3 · 0.7 is 7 · 0.3.
+    assert_eq!(keys.sums([key(3, 0), key(255, 255)], |a, b| [a, b]), None);
+    assert_eq!(keys.sums([key(0, 1), key(0, 7)], |a, b| [a, b]), None);
+    assert!(Keys::of([1.0, 1e-9]).is_none() && Keys::of([0.0; 2]).is_none());
+}
+
 #[test]
 fn what_cannot_be_added_is_refused() {
     let one = interval(-1.0, 1.0);
