@@ -6,6 +6,7 @@ use crate::context::Context;
 use crate::error::Error;
 use crate::grid::{Grid, Tensors, Zip, zip};
 use crate::interval::Interval;
+use crate::kernel::Loop;
 
 /// Whose way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +108,8 @@ impl AddTo32 {
                     (level / step, zero)
                 };
                 let [(a_ratio, a_zero), (b_ratio, b_zero)] = [term(a), term(b)];
-                zip(context, &Exact { ratios: [a_ratio, b_ratio], zeros: [a_zero, b_zero] }, grid, tensors);
+                let exact = Exact { ratios: [a_ratio, b_ratio], zeros: [a_zero, b_zero] };
+                exact.run(context, grid, tensors);
             }
         }
     }
@@ -259,6 +261,22 @@ struct Exact {
     zeros: [f64; 2],
 }
 
+impl Exact {
+    /// In integers if these give the same for all pairs of bytes, which are tried.
+    fn run(&self, context: &Context, grid: &Grid, tensors: &Tensors<u8, u8, i32>) {
+        /// Fewer elements take less time than that.
+        const WORTH_PROOF: usize = 1 << 19;
+        let fixed = Fixed::of(self);
+        if grid.len().is_some_and(|len| len >= WORTH_PROOF)
+            && context.kernel.vectors.run(Comparison { exact: self, fixed: &fixed })
+        {
+            zip(context, &fixed, grid, tensors);
+        } else {
+            zip(context, self, grid, tensors);
+        }
+    }
+}
+
 impl Zip for Exact {
     type A = u8;
     type B = u8;
@@ -271,6 +289,73 @@ impl Zip for Exact {
         let a = (f64::from(i32::from(a)) - self.zeros[0]) * self.ratios[0];
         let b = (f64::from(i32::from(b)) - self.zeros[1]) * self.ratios[1];
         nearest(a + b)
+    }
+}
+
+/// Sums of less than 2¹⁶ in magnitude in fixed point, in two halves of 15 bits behind the point each, ties up:
+/// `(a · high[0] + b · high[1] + offset + (a · low[0] + b · low[1] + low_offset) / 2¹⁵) / 2¹⁵`, each quotient rounded down.
+struct Fixed {
+    high: [i32; 2],
+    low: [i32; 2],
+    offset: i32,
+    low_offset: i32,
+}
+
+impl Fixed {
+    const HALF: u32 = 15;
+
+    /// What wraps around here is found to be wrong.
+    fn of(exact: &Exact) -> Self {
+        let fixed = |x: f64| (x * f64::from(1u32 << (2 * Self::HALF))).round() as i64;
+        let halves = |x: i64| ((x >> Self::HALF) as i32, (x & ((1 << Self::HALF) - 1)) as i32);
+        let Exact { ratios: [a_ratio, b_ratio], zeros: [a_zero, b_zero] } = *exact;
+        let ((a_high, a_low), (b_high, b_low)) = (halves(fixed(a_ratio)), halves(fixed(b_ratio)));
+        let (offset, low_offset) = halves(fixed(0.5 - a_zero * a_ratio - b_zero * b_ratio));
+        Self { high: [a_high, b_high], low: [a_low, b_low], offset, low_offset }
+    }
+}
+
+impl Zip for Fixed {
+    type A = u8;
+    type B = u8;
+    type To = i32;
+
+    const IS_QUICK: bool = true;
+
+    #[inline(always)]
+    fn of(&self, a: u8, b: u8) -> i32 {
+        let (a, b) = (i32::from(a), i32::from(b));
+        let low = (a * self.low[0] + b * self.low[1] + self.low_offset) >> Self::HALF;
+        let high = a.wrapping_mul(self.high[0]).wrapping_add(b.wrapping_mul(self.high[1])).wrapping_add(self.offset);
+        high.wrapping_add(low) >> Self::HALF
+    }
+}
+
+/// Whether both give the same for all pairs.
+struct Comparison<'a> {
+    exact: &'a Exact,
+    fixed: &'a Fixed,
+}
+
+impl Loop for Comparison<'_> {
+    type Result = bool;
+
+    #[inline(always)]
+    fn run(self) -> bool {
+        let mut b = [0; 256];
+        for (code, b) in (0..=255).zip(&mut b) {
+            *b = code;
+        }
+        for a in 0..=255 {
+            let mut differ = 0;
+            for b in b {
+                differ |= self.exact.of(a, b) ^ self.fixed.of(a, b);
+            }
+            if differ != 0 {
+                return false;
+            }
+        }
+        true
     }
 }
 

@@ -52,6 +52,42 @@ fn every_kernel_agrees_and_every_number_of_threads() {
     }
 }
 
+/// So many that integers are tried for f64, which ties rule out.
+#[test]
+fn many_sums_are_what_few_are() {
+    let codes = |step: usize| (0..1 << 19).map(|i| (i / step) as u8).collect::<Vec<u8>>();
+    let (a, b) = (codes(256), codes(1));
+    let scalar = Kernel::all().find(|kernel| kernel.name == "scalar").unwrap();
+    for (of_a, of_b) in [
+        (interval(-3.0, 2.0), interval(-1.0, 5.0)),
+        (interval(1.0, 1.5), interval(-7.0, 5.0)),
+        (interval(-100.0, 155.0), interval(0.0, 255.0)),
+        (interval(0.0, 255.0), interval(0.0, 65536.0)),
+        (interval(1e6, 1e6 + 1.0), interval(-1e-6, 1.0)),
+    ] {
+        let add = AddTo32::new(Way32::Exact, of_a, of_b).unwrap();
+        let pieces = a.chunks(4096).zip(b.chunks(4096));
+        let want: Vec<i32> = pieces.flat_map(|(a, b)| run(&add, scalar, 1, a, b)).collect();
+        for kernel in Kernel::available() {
+            assert!(run(&add, kernel, 1, &a, &b) == want, "{of_a:?} {of_b:?} {}", kernel.name);
+        }
+    }
+}
+
+#[test]
+fn integers_are_compared_with_f64() {
+    for kernel in Kernel::available() {
+        let are_same = |ratios, zeros| {
+            let exact = Exact { ratios, zeros };
+            let fixed = Fixed::of(&exact);
+            kernel.vectors.run(Comparison { exact: &exact, fixed: &fixed })
+        };
+        assert!(are_same([12.345678, 64.123457], [100.0, 3.0]), "{}", kernel.name);
+        // 0.5 is rounded to 0.
+        assert!(!are_same([0.5, 1.0], [0.0, 0.0]) && !are_same([1e6, 1.0], [0.0, 0.0]), "{}", kernel.name);
+    }
+}
+
 /// As few elements as are added by tables.
 #[test]
 fn lines_give_what_tables_do() {
