@@ -62,8 +62,8 @@ impl Vectors {
         }
     }
 
-    /// Whether there is an instruction for weighted sums: without one they take longer than other short formulas.
-    pub(crate) fn have_weighted_sums(self) -> bool {
+    /// Whether there are instructions for products and weighted sums of 32 bits: without them floats and tables take less time.
+    pub(crate) fn have_products(self) -> bool {
         self.0 != Kind::Common
     }
 

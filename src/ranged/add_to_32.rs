@@ -180,7 +180,7 @@ impl Tables {
     fn run(&self, context: &Context, slopes: [f64; 2], grid: &Grid, tensors: &Tensors<u8, u8, i32>) {
         /// Fewer elements take less time than to look for lines.
         const WORTH_LINES: usize = 1024;
-        let are_many = grid.len().is_some_and(|len| len >= WORTH_LINES);
+        let are_many = context.kernel.vectors.have_products() && grid.len().is_some_and(|len| len >= WORTH_LINES);
         let line = |table, slope| if are_many { Line::of(table, slope) } else { None };
         match (line(&self.a, slopes[0]), line(&self.b, slopes[1])) {
             (Some(a), Some(b)) => zip(context, &Lines { a, b }, grid, tensors),
@@ -266,10 +266,9 @@ impl Exact {
     fn run(&self, context: &Context, grid: &Grid, tensors: &Tensors<u8, u8, i32>) {
         /// Fewer elements take less time than that.
         const WORTH_PROOF: usize = 1 << 19;
-        let fixed = Fixed::of(self);
-        if grid.len().is_some_and(|len| len >= WORTH_PROOF)
-            && context.kernel.vectors.run(Comparison { exact: self, fixed: &fixed })
-        {
+        let (fixed, vectors) = (Fixed::of(self), context.kernel.vectors);
+        let is_worth_it = vectors.have_products() && grid.len().is_some_and(|len| len >= WORTH_PROOF);
+        if is_worth_it && vectors.run(Comparison { exact: self, fixed: &fixed }) {
             zip(context, &fixed, grid, tensors);
         } else {
             zip(context, self, grid, tensors);

@@ -152,7 +152,7 @@ impl<A: Adder> Write<'_, A> {
         /// Fewer elements take less time than to try all pairs of bytes.
         const WORTH_PROOF: usize = 1 << 19;
         let vectors = context.kernel.vectors;
-        let is_worth_it = tensors.a.len() >= WORTH_PROOF && vectors.have_weighted_sums();
+        let is_worth_it = tensors.a.len() >= WORTH_PROOF && vectors.have_products();
         let weighted = if is_worth_it { self.0.weighted() } else { None };
         match weighted.filter(|weighted| linear::gives(vectors, weighted, self)) {
             Some(weighted) => linear::run(context, &weighted, grid, tensors),
