@@ -229,9 +229,8 @@ impl Add {
         match self.way {
             Way::Tflite => proven(vectors, self, &Tflite::<T, true>::new(self, left)),
             Way::TfliteSingle => proven(vectors, self, &Tflite::<T, false>::new(self, left)),
-            // Its own is as short.
-            Way::Xnnpack => 0,
-            Way::Qnnpack | Way::F32 if !vectors.have_products() => 0,
+            _ if !vectors.have_products() => 0,
+            Way::Xnnpack => proven(vectors, self, &Shifted::<T, false>::new(self)),
             Way::Qnnpack => proven(vectors, self, &Shifted::<T, true>::new(self)),
             Way::F32 if may_be_great::<T>(self) => proven(vectors, self, &Ratios::<T, true>::new(self)),
             Way::F32 => proven(vectors, self, &Ratios::<T, false>::new(self)),

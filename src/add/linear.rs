@@ -2,7 +2,7 @@
 //!
 //! Were nothing rounded on the way, the sum would be `a · a_factor + b · b_factor`, rounded once. What TFLite rounds on the way
 //! changes that by some 2⁻¹⁹, and f32 by some 2⁻¹⁷, which matters only next to ties: of the 65536 sums of most scales there is
-//! none so near to one. QNNPACK rounds nothing, but takes negative ties to be less.
+//! none so near to one. XNNPACK and QNNPACK round nothing, but QNNPACK takes negative ties to be less.
 
 use super::{Add, Way};
 use crate::code::Code;
@@ -36,10 +36,10 @@ pub(crate) fn shift(bits: i32) -> Option<i32> {
 /// The formula of a form; None if there is none for these parameters.
 pub(super) fn linear(add: &Add, form: u32) -> Option<Weighted> {
     let tilt = *TILTS.get(form.checked_sub(1)? as usize)?;
-    // Codes are made unsigned, and results of signed ones.
-    let (flip, result_flip) = match add.element {
-        Element::U8 => (0, 128),
-        Element::I8 => (128, 0),
+    // What makes codes unsigned.
+    let more = match add.element {
+        Element::U8 => 0,
+        Element::I8 => 128,
         _ => return None,
     };
     let factors = factors(add)?;
@@ -51,7 +51,7 @@ pub(super) fn linear(add: &Add, form: u32) -> Option<Weighted> {
         left @ 0.. => (integer << left.min(60)) as i64,
         right => (((integer >> (-right - 1).min(126)) + 1) >> 1) as i64,
     });
-    let zero = |i: usize| i64::from(add.zero_points[i]) + i64::from(flip);
+    let zero = |i: usize| i64::from(add.zero_points[i]) + more;
     let offset = -(zero(0) * a + zero(1) * b);
     let half = 1 << (fraction - 1);
     let tilts = match (add.way, tilt) {
@@ -60,19 +60,16 @@ pub(super) fn linear(add: &Add, form: u32) -> Option<Weighted> {
         (Way::Qnnpack, 1) => [0, -1],
         _ => return None,
     };
-    let zero_point = i64::from(add.zero_points[2]) - i64::from(result_flip);
-    let byte = |code: i32| (code as u8 ^ result_flip) as i8;
+    let zero_point = i64::from(add.zero_points[2]);
     Some(Weighted {
         turn: -(offset >> LOW) as i32,
-        least: byte(add.least),
-        greatest: byte(add.greatest),
-        flip,
-        result_flip,
+        least: add.least as u8,
+        greatest: add.greatest as u8,
         ..Weighted::nearest([a, b], offset + (zero_point << fraction), shift as u32, tilts)?
     })
 }
 
-/// Those of `a` and `b`; None if the way has none.
+/// Those of `a` and `b`; None if they are too small or too great to tell.
 fn factors(add: &Add) -> Option<[Factor; 2]> {
     let factor = |i: usize| {
         let multiplier = i128::from(add.multipliers[i]);
@@ -81,15 +78,13 @@ fn factors(add: &Add) -> Option<[Factor; 2]> {
             Way::Tflite | Way::TfliteSingle => {
                 Some((multiplier * i128::from(add.multipliers[2]), 20 - 62 - add.shifts[i] - add.shifts[2]))
             }
-            Way::Qnnpack => Some((multiplier, -add.shifts[2])),
+            Way::Xnnpack | Way::Qnnpack => Some((multiplier, -add.shifts[2])),
             Way::F32 => {
                 let ratio = f32::from_bits(add.multipliers[i] as u32);
                 let integer = i128::from(ratio.to_bits() & 0x7f_ffff | 0x80_0000);
                 let exponent = (ratio.to_bits() >> 23 & 0xff) as i32 - 150;
                 ratio.is_normal().then_some((if ratio < 0.0 { -integer } else { integer }, exponent))
             }
-            // Its own is as short.
-            Way::Xnnpack => None,
         }
     };
     Some([factor(0)?, factor(1)?])
@@ -150,6 +145,8 @@ struct WeightedRow<'a, T> {
 }
 
 impl<T: Code> WeightedLoop for WeightedRow<'_, T> {
+    const IS_SIGNED: bool = T::LEAST < 0;
+
     #[inline(always)]
     fn run(self, sums: impl Fn(&[u8; BLOCK], &[u8; BLOCK], &mut [u8; BLOCK])) {
         let zip = &Joined { weighted: *self.weighted, sums, codes: PhantomData };
@@ -166,6 +163,8 @@ struct Part<'a, T> {
 }
 
 impl<T: Code> WeightedLoop for Part<'_, T> {
+    const IS_SIGNED: bool = T::LEAST < 0;
+
     #[inline(always)]
     fn run(self, sums: impl Fn(&[u8; BLOCK], &[u8; BLOCK], &mut [u8; BLOCK])) {
         let Self { weighted, grid, tensors, range } = self;
@@ -193,7 +192,7 @@ where
 
     #[inline(always)]
     fn of(&self, a: T, b: T) -> T {
-        T::of(self.weighted.sum(a.number() as u8, b.number() as u8).into())
+        T::of(self.weighted.sum(a.number() as u8, b.number() as u8, T::LEAST < 0).into())
     }
 
     #[inline(always)]

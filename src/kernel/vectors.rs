@@ -74,6 +74,9 @@ impl Vectors {
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2 => unsafe { weighted::run_avx2(weighted, elements) },
+            // SAFETY: the processor was just found to have what this kind does not imply.
+            #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+            Kind::Avx512 if cpu_has!("avx512vnni") => unsafe { weighted::run_avx512vnni(weighted, elements) },
             // SAFETY: as above.
             #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
             Kind::Avx512 => unsafe { weighted::run_avx512(weighted, elements) },

@@ -47,9 +47,7 @@ impl Adder for Exact {
         let bits = (factors[0].max(factors[1]).to_bits() >> 52) as i32 - 1022;
         let shift = linear::shift(bits)?;
         let fixed = |x: f64| (x * 2f64.powi(shift + LOW as i32)).round() as i64;
-        // Signed bytes come out.
-        let offset = fixed(self.offset - 128.0);
-        Some(Weighted { result_flip: 128, ..Weighted::nearest(factors.map(fixed), offset, shift as u32, [0; 2])? })
+        Weighted::nearest(factors.map(fixed), fixed(self.offset), shift as u32, [0; 2])
     }
 
     fn keys(&self) -> Option<Keys> {

@@ -3,6 +3,7 @@
 use super::{AddTo8, Adder};
 use crate::error::Error;
 use crate::interval::Interval;
+use crate::kernel::{LOW, Weighted};
 
 /// The sum is `(a · a_multiplier + b · b_multiplier) / 2⁸`, rounded down; the code `(sum + offset) / 2^shift`, rounded up.
 pub(super) struct Flat {
@@ -54,6 +55,14 @@ impl Adder for Flat {
         let shifted = (sum + self.offset).min(32767);
         let half = (1 << self.shift) >> 1;
         ((shifted + half) >> self.shift).clamp(0, 255) as u8
+    }
+
+    fn weighted(&self) -> Option<Weighted> {
+        // Quotients of quotients are those of the product of both divisors.
+        let shift = 8 + self.shift;
+        let half = i64::from((1 << self.shift) >> 1);
+        let offset = ((i64::from(self.offset) + half) << (8 + LOW)) - (1 << (shift + LOW - 1));
+        Weighted::nearest(self.multipliers.map(|multiplier| i64::from(multiplier) << LOW), offset, shift, [0; 2])
     }
 
     fn first(add: &AddTo8) -> Result<Option<Interval>, Error> {

@@ -86,6 +86,26 @@ fn many_codes_are_what_few_are() {
     assert!(are_short[0] && are_short.contains(&false));
 }
 
+/// Quotients of quotients are those of products, so that nnlib's formula always has a shorter one.
+#[test]
+fn many_codes_of_nnlibs_are_what_few_are() {
+    let codes = |step: usize| (0..1 << 19).map(|i| (i / step) as u8).collect::<Vec<u8>>();
+    let (a, b) = (codes(256), codes(1));
+    let scalar = Kernel::all().find(|kernel| kernel.name == "scalar").unwrap();
+    for width in [0.2f32, 0.4, 1.1, 2.9, 11.0, 300.0] {
+        let guess = interval(-0.4 * width, 0.6 * width);
+        let add = AddTo8::new(Way8::NnlibFlat, interval(-3.0, 2.0), interval(-1.0, 5.0), Some(guess), NONE).unwrap();
+        let pieces = a.chunks(4096).zip(b.chunks(4096));
+        let fixed = AddTo8 { fixed: BOTH, ..add };
+        let want: Vec<u8> = pieces.flat_map(|(a, b)| run(&fixed, scalar, 1, a, b).0).collect();
+        for kernel in Kernel::available() {
+            assert!(run(&fixed, kernel, 1, &a, &b).0 == want, "{width} {}", kernel.name);
+            let flat = Flat::new(&fixed, Flat::first(&fixed).unwrap().unwrap()).unwrap();
+            assert!(linear::gives(kernel.vectors, &flat.weighted().unwrap(), &Write(&flat)), "{width} {}", kernel.name);
+        }
+    }
+}
+
 /// So many that keys are looked at: random pairs, none at the ends, and steps whose sums are often the same.
 #[test]
 fn extremes_of_many_are_those_of_the_sums() {
