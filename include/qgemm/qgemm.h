@@ -2078,8 +2078,8 @@ qgemm_status qgemm_quantize_down_and_shrink_range(const struct qgemm_context *co
  * a_scale nor b_scale is greater than c_scale, they are off by no more than 0.5 + 2^-10; else what exceeds 0.5 is as many
  * times as great as the greater of these is greater than c_scale (QGEMM_ADD_F32: plus 2^-22 of what is added).
  *
- * Except with QGEMM_ADD_XNNPACK, this takes some 0.1 ms for bytes: all pairs of them are added, to find out whether a formula
- * that takes less time gives the same.
+ * This takes some 0.1 ms for bytes: all pairs of them are added, to find out whether a formula that takes less time gives the
+ * same.
  *
  * @param options     what is to be added
  * @param parameters  the result
