@@ -98,8 +98,8 @@ impl Requantize {
                 map(context, &self.fixed_64::<T>(), from, to);
             }
             WayDown::Nnlib if gain < 1.0 => {
-                let gain = (gain * 2147483648.0).round() as i32;
-                map(context, &Fixed32::new(gain, zero), from, to);
+                let gain = ((gain * 2147483648.0).round() as i64).min(i32::MAX.into());
+                map(context, &Fixed32 { gain, zero, codes: PhantomData }, from, to);
             }
             _ => {
                 let [least, greatest] = [T::LEAST, T::GREATEST].map(|end| f64::from(end - zero));
@@ -169,27 +169,11 @@ impl<T: Code> Map for Narrowed<T> {
     }
 }
 
-/// `(x · gain + 2³⁰) / 2³¹ + zero`, rounded down, in f64: exactly, for sums beyond those of the last codes do not
-/// count.
+/// `(x · gain + 2³⁰) / 2³¹ + zero`, rounded down.
 struct Fixed32<T> {
-    /// Of 2³¹.
-    gain: f64,
+    gain: i64,
     zero: i32,
-    least: i32,
-    greatest: i32,
     codes: PhantomData<T>,
-}
-
-impl<T: Code> Fixed32<T> {
-    /// The gain is not negative.
-    fn new(gain: i32, zero: i32) -> Self {
-        // Those beyond have these codes, too; without a gain all have that of 0.
-        let [least, greatest] = [T::LEAST - 1, T::GREATEST + 1].map(|code| {
-            let sum = (i64::from(code - zero) << 31).checked_div(gain.into()).unwrap_or(0);
-            sum.clamp(i32::MIN.into(), i32::MAX.into()) as i32
-        });
-        Self { gain: f64::from(gain) / 2147483648.0, zero, least, greatest, codes: PhantomData }
-    }
 }
 
 impl<T: Code> Map for Fixed32<T> {
@@ -198,10 +182,8 @@ impl<T: Code> Map for Fixed32<T> {
 
     #[inline(always)]
     fn of(&self, x: i32) -> T {
-        /// Half of what products are multiples of: with it there are no ties.
-        const UP: f64 = 1.0 / 4294967296.0;
-        let code = nearest(f64::from(x.max(self.least).min(self.greatest)) * self.gain + UP) + self.zero;
-        T::of(code.max(T::LEAST).min(T::GREATEST))
+        let product = ((i64::from(x) * self.gain + (1 << 30)) >> 31) as i32;
+        T::of(product.saturating_add(self.zero).max(T::LEAST).min(T::GREATEST))
     }
 }
 

@@ -52,30 +52,6 @@ fn every_kernel_agrees_and_every_number_of_threads() {
     }
 }
 
-/// Where products are ties, where they reach far beyond the codes, and where there is next to no gain.
-#[test]
-fn nnlibs_codes_are_those_of_integers() {
-    fn check<T: Code + std::fmt::Debug>(gain: i32, zero: i32, sum: i32) {
-        let product = (i64::from(sum) * i64::from(gain) + (1 << 30)) >> 31;
-        let want = (product + i64::from(zero)).clamp(T::LEAST.into(), T::GREATEST.into());
-        let found = Fixed32::<T>::new(gain, zero).of(sum);
-        assert_eq!(i64::from(found.number()), want, "{sum} · {gain} + {zero}");
-    }
-    let seed = |i: i32| i.wrapping_mul(-1_640_531_527);
-    let random = (0..200).map(|i| seed(i) & i32::MAX >> (i % 31));
-    for gain in [0, 1, 2, 3, 1 << 22, 1 << 30, (1 << 30) + 1, i32::MAX].into_iter().chain(random) {
-        for i in 0..3000 {
-            let near = |code: i32| ((2 * i64::from(code) + 1) << 30).checked_div(gain.into()).unwrap_or(0) as i32;
-            let sums =
-                [i - 1500, seed(i) >> (i % 32), near(i % 300), near(-i % 300), i32::MIN + i % 3, i32::MAX - i % 3];
-            for sum in sums.into_iter().flat_map(|sum| [sum, sum.saturating_add(1), sum.saturating_sub(1)]) {
-                check::<u8>(gain, i % 256, sum);
-                check::<i8>(gain, i % 256 - 128, sum);
-            }
-        }
-    }
-}
-
 /// Whether they are confined as integers or not.
 #[test]
 fn exact_codes_are_the_nearest() {
