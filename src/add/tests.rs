@@ -121,6 +121,14 @@ fn every_kernel_agrees_with_tflites_definition_where_numbers_are_greatest() {
     }
 }
 
+/// XNNPACK's.
+fn xnnpack(add: &Add, a: i32, b: i32) -> i32 {
+    let [a_multiplier, b_multiplier, bias] = add.multipliers.map(i128::from);
+    let sum = i128::from(a) * a_multiplier + i128::from(b) * b_multiplier + bias;
+    let code = ((sum + (1 << (add.shifts[2] - 1))) >> add.shifts[2]) + i128::from(add.zero_points[2]);
+    code.clamp(add.least.into(), add.greatest.into()) as i32
+}
+
 /// QNNPACK's.
 fn qnnpack(add: &Add, a: i32, b: i32) -> i32 {
     let [a_multiplier, b_multiplier, bias] = add.multipliers.map(i128::from);
@@ -138,6 +146,7 @@ fn in_f32(add: &Add, a: i32, b: i32) -> i32 {
 
 fn defined(add: &Add, a: i32, b: i32) -> i32 {
     match add.way {
+        Way::Xnnpack => xnnpack(add, a, b),
         Way::Qnnpack => qnnpack(add, a, b),
         Way::F32 => in_f32(add, a, b),
         _ => tflite(add, 20, a, b),
@@ -150,12 +159,12 @@ fn every_kernel_agrees_on_all_pairs_of_bytes() {
     let scales =
         [[0.37, 0.11, 0.43], [0.02, 0.9, 0.5], [1.0, 1.0, 2.0], [0.25, 1.0, 0.5], [0.05, 0.1, 0.06], [1.0, 0.3, 9e-6]];
     let mut forms = vec![];
-    for ((way, scales), subtract) in [Way::Tflite, Way::TfliteSingle, Way::Qnnpack, Way::F32]
+    for ((way, scales), subtract) in [Way::Tflite, Way::TfliteSingle, Way::Xnnpack, Way::Qnnpack, Way::F32]
         .iter()
         .flat_map(|way| scales.map(|scales| (*way, scales)))
         .zip([false, true, true].into_iter().cycle())
-        // Which has no such ratios.
-        .filter(|((way, scales), _)| *way != Way::Qnnpack || scales[2] > 1e-3)
+        // Which have no such ratios.
+        .filter(|((way, scales), _)| !matches!(way, Way::Xnnpack | Way::Qnnpack) || scales[2] > 1e-3)
     {
         for kernel in Kernel::available() {
             let signed = Sum { subtract, ..sum(way, Element::I8, scales, [-3, 17, 5]) }.prepared().unwrap();
@@ -177,8 +186,12 @@ fn every_kernel_agrees_on_all_pairs_of_bytes() {
     let has = |way, some: &[u32]| forms.iter().any(|(of, form)| *of == way && some.contains(form));
     assert!(has(Way::Tflite, &[4]) && has(Way::Tflite, &[1, 2, 3]) && has(Way::Tflite, &[0]), "{forms:?}");
     assert!(has(Way::TfliteSingle, &[4]) && has(Way::TfliteSingle, &[0]), "{forms:?}");
-    assert!(has(Way::Qnnpack, &[4]) && has(Way::Qnnpack, &[3]), "{forms:?}");
-    assert!(has(Way::F32, &[4]) && has(Way::F32, &[0]), "{forms:?}");
+    // Without such instructions these have none.
+    if Kernel::available().any(|kernel| kernel.vectors.have_products()) {
+        assert!(has(Way::Xnnpack, &[4]), "{forms:?}");
+        assert!(has(Way::Qnnpack, &[4]) && has(Way::Qnnpack, &[3]), "{forms:?}");
+        assert!(has(Way::F32, &[4]) && has(Way::F32, &[0]), "{forms:?}");
+    }
 }
 
 /// Single elements, too few for vectors, and too many.
