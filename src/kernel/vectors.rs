@@ -77,7 +77,7 @@ impl Vectors {
             // SAFETY: the processor was just found to have what this kind does not imply.
             #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
             Kind::Avx512 if cpu_has!("avx512vnni") => unsafe { weighted::run_avx512vnni(weighted, elements) },
-            // SAFETY: as above.
+            // SAFETY: whoever holds this kind, has a kernel that was detected by its features.
             #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
             Kind::Avx512 => unsafe { weighted::run_avx512(weighted, elements) },
             _ => weighted::run(weighted, elements),
