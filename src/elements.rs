@@ -181,6 +181,12 @@ impl<T: Copy> ElementsMut<'_, T> {
         Self { is_far: stream::is_possible(), ..self }
     }
 
+    /// The same, written to the caches.
+    #[inline(always)]
+    pub(crate) fn near(&self) -> Self {
+        Self { is_far: false, ..*self }
+    }
+
     /// Whether they are written past the caches.
     pub(crate) fn is_far(&self) -> bool {
         self.is_far

@@ -7,6 +7,7 @@
 use crate::context::Context;
 use crate::elements::CHUNK;
 use crate::kernel::Loop;
+use std::hint::black_box;
 use std::ops::Range;
 
 mod choose;
@@ -46,8 +47,17 @@ const TOGETHER: usize = 16;
 /// few the compiler makes one that gathers elements of several.
 const FEW: usize = CHUNK / 4;
 
-/// Parameters that a formula has at most.
+/// Parameters of a formula: up to three factors or the like, the zero point of what is read, and that of what is written.
 const PARAMETERS: usize = 5;
+
+/// From here on they are zero points.
+const FROM_ZERO: usize = 3;
+
+/// Elements of a run at whose end lines of which a part is written past the caches cost less than if all went through these.
+const LONG: usize = 12 * CHUNK;
+
+/// Channels whose parameters are found at once.
+const FOUND: usize = 64;
 
 /// How a tensor lies in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +96,8 @@ pub(crate) enum Each<'a> {
     Floats(&'a [f32]),
     /// One over a float for each channel.
     Inverses(&'a [f32]),
+    /// [`near::raise`] for each channel, of its zero point.
+    Raises(&'a [i32]),
     /// [`near::nudge`] for each channel, of its exponent.
     Nudges(&'a [i32]),
     /// [`near::scale`] for each channel, of its multiplier and its exponent.
@@ -98,11 +110,11 @@ impl<'a> Each<'a> {
         if let [x] = values { Self::All(x.to_bits() as i32) } else { Self::Floats(values) }
     }
 
-    /// As [`Each::floats`], of integers; 0 for all if there are none.
+    /// As [`Each::floats`], of integers, or for all if they are the same; 0 for all if there are none.
     pub(crate) fn ints(values: Option<&'a [i32]>) -> Self {
         match values {
             None => Self::All(0),
-            Some(&[x]) => Self::All(x),
+            Some([first, rest @ ..]) if rest.iter().all(|x| x == first) => Self::All(*first),
             Some(values) => Self::Ints(values),
         }
     }
@@ -110,6 +122,14 @@ impl<'a> Each<'a> {
     /// One over each of these floats.
     pub(crate) fn inverses(values: &'a [f32]) -> Self {
         if let [x] = values { Self::All((1.0 / x).to_bits() as i32) } else { Self::Inverses(values) }
+    }
+
+    /// [`near::raise`] of each of these zero points; of 0 for all if there are none.
+    pub(crate) fn raises(zero_points: Option<&'a [i32]>) -> Self {
+        match Self::ints(zero_points) {
+            Self::All(zero_point) => Self::All(near::raise(zero_point)),
+            _ => Self::Raises(zero_points.unwrap_or_default()),
+        }
     }
 
     /// [`near::nudge`] of each of these exponents.
@@ -125,15 +145,9 @@ impl<'a> Each<'a> {
         }
     }
 
-    fn word(&self, channel: usize) -> i32 {
-        match self {
-            Self::All(word) => *word,
-            Self::Ints(values) => values[channel],
-            Self::Floats(values) => values[channel].to_bits() as i32,
-            Self::Inverses(values) => (1.0 / values[channel]).to_bits() as i32,
-            Self::Nudges(exponents) => near::nudge(exponents[channel]),
-            Self::Scales(multipliers, exponents) => near::scale(multipliers[channel], exponents[channel]),
-        }
+    /// The word of all, if they have the same.
+    fn same(&self) -> Option<i32> {
+        if let Self::All(word) = self { Some(*word) } else { None }
     }
 
     /// The words of successive channels.
@@ -145,6 +159,9 @@ impl<'a> Each<'a> {
             Self::Floats(values) => to.iter_mut().zip(&values[channels]).for_each(|(to, x)| *to = x.to_bits() as i32),
             Self::Inverses(values) => {
                 to.iter_mut().zip(&values[channels]).for_each(|(to, x)| *to = (1.0 / x).to_bits() as i32);
+            }
+            Self::Raises(zero_points) => {
+                to.iter_mut().zip(&zero_points[channels]).for_each(|(to, x)| *to = near::raise(*x));
             }
             Self::Nudges(exponents) => {
                 to.iter_mut().zip(&exponents[channels]).for_each(|(to, x)| *to = near::nudge(*x));
@@ -164,7 +181,7 @@ impl<'a> Each<'a> {
         if let Self::All(word) = self {
             return to.fill(*word);
         }
-        let mut done = 0;
+        let (mut done, mut words, mut found) = (0, [0; FOUND], 0..0);
         let (mut channel, mut rest) = channels.run(i);
         while done < count {
             if channels.inner == 1 {
@@ -173,12 +190,28 @@ impl<'a> Each<'a> {
                 (done, channel) = (done + len, 0);
                 continue;
             }
-            let (word, len) = (self.word(channel), rest.min(count - done));
+            if !found.contains(&channel) {
+                found = channel..channels.channels.min(channel + FOUND);
+                self.words(channel, &mut words[..found.len()]);
+            }
+            let (word, len) = (words[channel - found.start], rest.min(count - done));
             for begin in (done..done + len).step_by(TOGETHER) {
                 to[begin..begin + TOGETHER].fill(word);
             }
             channel = if channel + 1 == channels.channels { 0 } else { channel + 1 };
             (done, rest) = (done + len, channels.inner);
+        }
+    }
+}
+
+/// Those parameters of successive channels, up to [`FOUND`], that are not the same for all.
+#[inline(never)]
+fn find(parameters: &[Each; PARAMETERS], first: usize, to: &mut [[i32; PARAMETERS]]) {
+    for (at, parameter) in parameters.iter().enumerate().filter(|(_, parameter)| parameter.same().is_none()) {
+        let mut words = [0; FOUND];
+        parameter.words(first, &mut words[..to.len()]);
+        for (to, word) in to.iter_mut().zip(words) {
+            to[at] = word;
         }
     }
 }
@@ -199,36 +232,53 @@ pub(crate) trait Formula: Copy + Sync {
 
 /// The parameters of elements that become others at once.
 pub(crate) trait Parameters: Copy {
-    /// Whether all have the same.
-    const ARE_SAME: bool;
+    /// Whether all have the same zero points.
+    const ARE_ZERO_POINTS_SAME: bool;
 
     /// Those of the element of index `i`. Always inlined.
     fn of(&self, i: usize) -> [i32; PARAMETERS];
+
+    /// The same, for what is seldom done: the compiler makes no preparations for it. Always inlined.
+    fn seldom(self) -> Self;
 }
 
 #[derive(Clone, Copy)]
 struct Same([i32; PARAMETERS]);
 
 impl Parameters for Same {
-    const ARE_SAME: bool = true;
+    const ARE_ZERO_POINTS_SAME: bool = true;
 
     #[inline(always)]
     fn of(&self, _: usize) -> [i32; PARAMETERS] {
         self.0
     }
+
+    #[inline(always)]
+    fn seldom(self) -> Self {
+        black_box(self)
+    }
 }
 
-/// For each element its own.
+/// For each element its own; or only the factors, and the same zero points for all.
 #[derive(Clone, Copy)]
-struct Own<'a, const N: usize>([&'a [i32; N]; PARAMETERS]);
+struct Own<'a, const N: usize, const ARE_ZERO_POINTS_SAME: bool> {
+    each: [&'a [i32; N]; PARAMETERS],
+    zero_points: [i32; 2],
+}
 
-impl<const N: usize> Parameters for Own<'_, N> {
-    const ARE_SAME: bool = false;
+impl<const N: usize, const ARE_ZERO_POINTS_SAME: bool> Parameters for Own<'_, N, ARE_ZERO_POINTS_SAME> {
+    const ARE_ZERO_POINTS_SAME: bool = ARE_ZERO_POINTS_SAME;
 
     #[inline(always)]
     fn of(&self, i: usize) -> [i32; PARAMETERS] {
-        let [a, b, c, d, e] = self.0;
-        [a[i], b[i], c[i], d[i], e[i]]
+        let [a, b, c, from_zero, to_zero] = self.each;
+        let [from_zero, to_zero] = if ARE_ZERO_POINTS_SAME { self.zero_points } else { [from_zero[i], to_zero[i]] };
+        [a[i], b[i], c[i], from_zero, to_zero]
+    }
+
+    #[inline(always)]
+    fn seldom(self) -> Self {
+        self
     }
 }
 
@@ -265,40 +315,53 @@ impl<F: Formula, R: Read, W: Write> Loop for Piece<'_, F, R, W> {
     #[inline(always)]
     fn run(self) {
         let Task { formula, parameters, channels, from, to } = self.task;
-        let are_same = parameters.iter().all(|parameter| matches!(parameter, Each::All(_)));
+        // Of its own: what is written could be it, for all that the compiler knows.
+        let (from, to) = (&{ *from }, &to.again());
+        let is_fetched = to.is_far();
+        let are_same = parameters.iter().all(|parameter| parameter.same().is_some());
         if !are_same && channels.inner < CHUNK {
-            return each_block_by_channel(*formula, parameters, channels, from, to, self.range);
+            return match parameters[FROM_ZERO..].iter().all(|zero_point| zero_point.same().is_some()) {
+                true => each_block_by_channel::<_, true>(*formula, parameters, channels, from, to, self.range),
+                false => each_block_by_channel::<_, false>(*formula, parameters, channels, from, to, self.range),
+            };
         }
+        // Where that is often, the caches gather what the end of a run and the next one write to the same line.
+        let is_even = are_same || channels.inner.is_multiple_of(CHUNK) || channels.inner >= LONG;
+        let to = &if is_even { to.again() } else { to.near() };
         let mut i = self.range.start;
         let (mut channel, mut rest) = if are_same { (0, usize::MAX) } else { channels.run(i) };
+        let mut same = [0; PARAMETERS];
+        for (same, parameter) in same.iter_mut().zip(parameters) {
+            *same = parameter.same().unwrap_or(0);
+        }
+        let (mut words, mut found) = ([same; FOUND], 0..0);
         while i < self.range.end {
-            let end = i + rest.min(self.range.end - i);
-            let mut words = [0; PARAMETERS];
-            for (word, parameter) in words.iter_mut().zip(parameters) {
-                *word = parameter.word(channel);
+            if !found.contains(&channel) {
+                found = channel..channels.channels.min(channel + FOUND);
+                find(parameters, channel, &mut words[..found.len()]);
             }
-            each_block(*formula, words, from, to, i..end);
+            let end = i + rest.min(self.range.end - i);
+            each_block(*formula, words[(channel - found.start) % FOUND], from, to, i..end, is_fetched);
             channel = if channel + 1 == channels.channels { 0 } else { channel + 1 };
             (i, rest) = (end, channels.inner);
         }
     }
 }
 
-/// Where the parameters are the same for all.
+/// Where the parameters are the same for all; and if elements are fetched ahead.
 #[inline(always)]
-fn each_block<F: Formula, R: Read>(
+fn each_block<F: Formula>(
     formula: F,
     parameters: [i32; PARAMETERS],
-    from: &R,
+    from: &impl Read,
     to: &impl Write,
     range: Range<usize>,
+    is_fetched: bool,
 ) {
-    // Of its own: what is written could be it, for all that the compiler knows.
-    let (from, to) = (&{ *from }, &to.again());
     let (mut i, parameters) = (range.start, Same(parameters));
     // By itself, for words that the compiler knows the number of stay in registers.
     while range.end - i >= CHUNK {
-        if R::IS_FETCHED || to.is_far() {
+        if is_fetched {
             from.fetch_ahead(i);
         }
         block::<_, CHUNK>(formula, parameters, from, to, i, CHUNK);
@@ -329,14 +392,15 @@ fn block<F: Formula, const N: usize>(
 ) {
     let mut words = [0; N];
     from.read(i, &mut words[..count]);
-    formula.each(&mut words[..count], parameters);
+    // All `N`: a number of them that the compiler knows takes less, and what the rest becomes is not written.
+    formula.each(&mut words, parameters);
     // SAFETY: the ranges of different threads are apart.
     unsafe { to.write(i, &words[..count]) };
 }
 
-/// Where they are those of channels of which few elements follow each other.
+/// Where they are those of channels of which few elements follow each other; with the same zero points in all of these, or not.
 #[inline(always)]
-fn each_block_by_channel<F: Formula>(
+fn each_block_by_channel<F: Formula, const ARE_ZERO_POINTS_SAME: bool>(
     formula: F,
     parameters: &[Each; PARAMETERS],
     channels: &Channels,
@@ -344,7 +408,6 @@ fn each_block_by_channel<F: Formula>(
     to: &impl Write,
     range: Range<usize>,
 ) {
-    let (from, to) = (&{ *from }, &to.again());
     // A chunk's parameters are found in one place also where a period ends within it.
     let mut spread = [const { Spread([0; SPREAD + CHUNK]) }; PARAMETERS];
     let period = channels.period();
@@ -352,7 +415,7 @@ fn each_block_by_channel<F: Formula>(
         for (spread, parameter) in spread.iter_mut().zip(parameters) {
             parameter.spread(channels, range.start, period + CHUNK, spread);
         }
-        return periods(formula, &spread, period, from, to, range);
+        return periods::<_, ARE_ZERO_POINTS_SAME>(formula, &spread, period, from, to, range);
     }
     // Parts of a period, each as often as it comes in as many periods as the caches hold.
     let len = period.div_ceil(period.div_ceil(SPREAD)).next_multiple_of(CHUNK);
@@ -370,7 +433,7 @@ fn each_block_by_channel<F: Formula>(
             for begin in (first + part..end).step_by(period) {
                 let some = range.start.max(begin)..end.min(begin + len);
                 if !some.is_empty() {
-                    run(formula, &spread, some.start - begin, from, to, some, period);
+                    run::<_, ARE_ZERO_POINTS_SAME>(formula, &spread, some.start - begin, from, to, some, period);
                 }
             }
         }
@@ -380,7 +443,7 @@ fn each_block_by_channel<F: Formula>(
 
 /// Elements whose parameters come again and again, those of the first one first.
 #[inline(always)]
-fn periods<F: Formula>(
+fn periods<F: Formula, const ARE_ZERO_POINTS_SAME: bool>(
     formula: F,
     spread: &[Spread; PARAMETERS],
     period: usize,
@@ -388,12 +451,12 @@ fn periods<F: Formula>(
     to: &impl Write,
     range: Range<usize>,
 ) {
-    let (mut i, mut at, step) = (range.start, 0, CHUNK % period);
+    let (mut i, mut at, step, zero_points) = (range.start, 0, CHUNK % period, zero_points(spread));
     while range.end - i >= CHUNK {
         if to.is_far() {
             from.fetch_ahead(i);
         }
-        block::<_, CHUNK>(formula, own::<CHUNK>(spread, at), from, to, i, CHUNK);
+        block::<_, CHUNK>(formula, own::<CHUNK, ARE_ZERO_POINTS_SAME>(spread, zero_points, at), from, to, i, CHUNK);
         i += CHUNK;
         at += step;
         if at >= period {
@@ -401,13 +464,20 @@ fn periods<F: Formula>(
         }
     }
     if range.end > i {
-        block::<_, CHUNK>(formula, own::<CHUNK>(spread, at), from, to, i, range.end - i);
+        block::<_, CHUNK>(
+            formula,
+            own::<CHUNK, ARE_ZERO_POINTS_SAME>(spread, zero_points, at),
+            from,
+            to,
+            i,
+            range.end - i,
+        );
     }
 }
 
 /// Elements that follow each other, as their parameters do from index `at` on. Those that come next are `period` farther on.
 #[inline(always)]
-fn run<F: Formula>(
+fn run<F: Formula, const ARE_ZERO_POINTS_SAME: bool>(
     formula: F,
     spread: &[Spread; PARAMETERS],
     mut at: usize,
@@ -416,24 +486,41 @@ fn run<F: Formula>(
     range: Range<usize>,
     period: usize,
 ) {
-    let mut i = range.start;
+    let (mut i, zero_points) = (range.start, zero_points(spread));
     while range.end - i >= CHUNK {
         if to.is_far() {
             from.fetch(i + period);
         }
-        block::<_, CHUNK>(formula, own::<CHUNK>(spread, at), from, to, i, CHUNK);
+        block::<_, CHUNK>(formula, own::<CHUNK, ARE_ZERO_POINTS_SAME>(spread, zero_points, at), from, to, i, CHUNK);
         (i, at) = (i + CHUNK, at + CHUNK);
     }
     if range.end > i {
-        block::<_, CHUNK>(formula, own::<CHUNK>(spread, at), from, to, i, range.end - i);
+        block::<_, CHUNK>(
+            formula,
+            own::<CHUNK, ARE_ZERO_POINTS_SAME>(spread, zero_points, at),
+            from,
+            to,
+            i,
+            range.end - i,
+        );
     }
 }
 
 /// The parameters from index `at` on.
 #[inline(always)]
-fn own<const N: usize>(spread: &[Spread; PARAMETERS], at: usize) -> Own<'_, N> {
+fn own<const N: usize, const ARE_ZERO_POINTS_SAME: bool>(
+    spread: &[Spread; PARAMETERS],
+    zero_points: [i32; 2],
+    at: usize,
+) -> Own<'_, N, ARE_ZERO_POINTS_SAME> {
     let [a, b, c, d, e] = spread;
-    Own([part(&a.0, at), part(&b.0, at), part(&c.0, at), part(&d.0, at), part(&e.0, at)])
+    Own { each: [part(&a.0, at), part(&b.0, at), part(&c.0, at), part(&d.0, at), part(&e.0, at)], zero_points }
+}
+
+/// The zero points of the first element.
+#[inline(always)]
+fn zero_points([.., from_zero, to_zero]: &[Spread; PARAMETERS]) -> [i32; 2] {
+    [from_zero.0[0], to_zero.0[0]]
 }
 
 #[inline(always)]

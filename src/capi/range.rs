@@ -6,9 +6,11 @@ use super::matrix::{QGEMM_TYPE_S8, QGEMM_TYPE_S16, QGEMM_TYPE_U8, check_pointer,
 use super::{Status, guard};
 use crate::code::Code;
 use crate::context::Context;
+use crate::elements::ElementsMut;
 use crate::error::Error;
 use crate::interval::Interval;
 use crate::ranged::{Requantize, WayDown, range_of};
+use crate::tensor::IntegersMut;
 use std::ffi::c_void;
 
 /// The real numbers that the codes of a tensor are spread over, as TensorFlow and nnlib quantize: the least code stands for
@@ -204,12 +206,15 @@ unsafe fn requantize(
 ///
 /// # Safety
 /// As for `qgemm_requantize_s32`.
-unsafe fn to<T: Code>(
+unsafe fn to<'a, T: Code>(
     context: &Context,
     from: &Place<i32>,
     y: *mut c_void,
     range: impl Fn(f64) -> Result<Requantize, Error>,
-) -> Result<Interval, Error> {
+) -> Result<Interval, Error>
+where
+    IntegersMut<'a>: From<ElementsMut<'a, T>>,
+{
     let to = Place::<T>::new("y", y.cast(), from.len())?;
     to.check_apart(from, false)?;
     let requantize = range(f64::from(T::GREATEST - T::LEAST))?;

@@ -6,6 +6,9 @@ use crate::context::Context;
 use crate::elements::{Elements, ElementsMut, Map, map};
 use crate::error::Error;
 use crate::interval::{Fixed, Interval};
+use crate::output::Rounding;
+use crate::range::ElementRange;
+use crate::tensor::{self, Arithmetic, Channels, Integers, IntegersMut};
 use std::marker::PhantomData;
 
 /// Whose way.
@@ -88,7 +91,10 @@ impl Requantize {
         self.to
     }
 
-    pub(crate) fn run<T: Code>(&self, context: &Context, from: Elements<i32>, to: ElementsMut<T>) {
+    pub(crate) fn run<'a, T: Code>(&self, context: &Context, from: Elements<i32>, to: ElementsMut<'a, T>)
+    where
+        IntegersMut<'a>: From<ElementsMut<'a, T>>,
+    {
         let steps = f64::from(T::GREATEST - T::LEAST);
         let level = self.to.step(steps);
         let gain = if self.to.is_zero() { 0.0 } else { step(self.from) / level };
@@ -98,8 +104,23 @@ impl Requantize {
                 map(context, &self.fixed_64::<T>(), from, to);
             }
             WayDown::Nnlib if gain < 1.0 => {
-                let gain = ((gain * 2147483648.0).round() as i64).min(i32::MAX.into());
-                map(context, &Fixed32 { gain, zero, codes: PhantomData }, from, to);
+                // `(x · gain + 2³⁰) / 2³¹ + zero`, rounded down.
+                let arithmetic = Arithmetic::FixedPoint {
+                    rounding: Rounding::Once,
+                    multipliers: &[(gain * 2147483648.0).round() as i32],
+                    exponents: &[0],
+                };
+                let range = ElementRange { least: T::LEAST, greatest: T::GREATEST };
+                let all = Channels { outer: 1, channels: 1, inner: from.len() };
+                tensor::requantize(
+                    context,
+                    arithmetic,
+                    (None, Some(&[zero])),
+                    range,
+                    all,
+                    Integers::I32(from),
+                    to.into(),
+                );
             }
             _ => {
                 let [least, greatest] = [T::LEAST, T::GREATEST].map(|end| f64::from(end - zero));
@@ -166,24 +187,6 @@ impl<T: Code> Map for Narrowed<T> {
     fn of(&self, x: i32) -> T {
         let code = nearest(f64::from(x) * self.gain) + self.zero;
         T::of(code.max(T::LEAST).min(T::GREATEST))
-    }
-}
-
-/// `(x · gain + 2³⁰) / 2³¹ + zero`, rounded down.
-struct Fixed32<T> {
-    gain: i64,
-    zero: i32,
-    codes: PhantomData<T>,
-}
-
-impl<T: Code> Map for Fixed32<T> {
-    type From = i32;
-    type To = T;
-
-    #[inline(always)]
-    fn of(&self, x: i32) -> T {
-        let product = ((i64::from(x) * self.gain + (1 << 30)) >> 31) as i32;
-        T::of(product.saturating_add(self.zero).max(T::LEAST).min(T::GREATEST))
     }
 }
 

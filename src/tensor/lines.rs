@@ -173,11 +173,11 @@ impl<'a> Along<'a> {
         let begin = line * self.lines.depth;
         let to = &self.to.part(begin + depths.start..begin + depths.end);
         let from = &Followed { from: self.segment(index), next };
-        let (parameters, all, range) = ([factor, zero_point, 0, 0, 0], 0..depths.len(), self.lines.range);
+        let (parameters, all, range) = ([factor, 0, 0, 0, zero_point], 0..depths.len(), self.lines.range);
         match self.lines.rule {
-            ToInteger::Divide => each_block(Rounded { real: Divide, range }, parameters, from, to, all),
-            ToInteger::Multiply => each_block(Rounded { real: Multiply, range }, parameters, from, to, all),
-            ToInteger::DivideAway => each_block(Rounded { real: DivideAway, range }, parameters, from, to, all),
+            ToInteger::Divide => each_block(Rounded { real: Divide, range }, parameters, from, to, all, true),
+            ToInteger::Multiply => each_block(Rounded { real: Multiply, range }, parameters, from, to, all, true),
+            ToInteger::DivideAway => each_block(Rounded { real: DivideAway, range }, parameters, from, to, all, true),
         }
     }
 }
@@ -190,8 +190,6 @@ struct Followed<'a> {
 }
 
 impl Read for Followed<'_> {
-    const IS_FETCHED: bool = true;
-
     fn runs(&self) -> Runs {
         self.from.runs()
     }
@@ -296,5 +294,7 @@ fn some<const N: usize>(
     count: usize,
 ) {
     let (factors, zero_points) = (part::<N>(factors, at), part(zero_points, at));
-    block::<_, N>(formula, Own([factors, zero_points, zero_points, zero_points, zero_points]), &from, to, at, count);
+    let each = [factors, factors, factors, zero_points, zero_points];
+    let own = Own::<N, false> { each, zero_points: [0; 2] };
+    block::<_, N>(formula, own, &from, to, at, count);
 }

@@ -5,9 +5,6 @@ use crate::matrix::{Encoding, Runs};
 
 /// What words are read from.
 pub(crate) trait Read: Sync + Copy {
-    /// Whether they are fetched ahead in any case, and not only where memory is far.
-    const IS_FETCHED: bool = false;
-
     /// Where its bytes lie.
     fn runs(&self) -> Runs;
 
@@ -28,6 +25,9 @@ pub(crate) trait Read: Sync + Copy {
 pub(crate) trait Write: Sync {
     /// The same elements once more.
     fn again(&self) -> Self;
+
+    /// As [`ElementsMut::near`].
+    fn near(&self) -> Self;
 
     /// As [`ElementsMut::past_caches`].
     fn past_caches(self, from: &Runs) -> Self;
@@ -151,6 +151,24 @@ pub(crate) enum IntegersMut<'a> {
     I16(ElementsMut<'a, i16>),
 }
 
+impl<'a> From<ElementsMut<'a, u8>> for IntegersMut<'a> {
+    fn from(elements: ElementsMut<'a, u8>) -> Self {
+        Self::U8(elements)
+    }
+}
+
+impl<'a> From<ElementsMut<'a, i8>> for IntegersMut<'a> {
+    fn from(elements: ElementsMut<'a, i8>) -> Self {
+        Self::I8(elements)
+    }
+}
+
+impl<'a> From<ElementsMut<'a, i16>> for IntegersMut<'a> {
+    fn from(elements: ElementsMut<'a, i16>) -> Self {
+        Self::I16(elements)
+    }
+}
+
 impl<'a> IntegersMut<'a> {
     /// Where their bytes lie.
     pub(crate) fn runs(&self) -> Runs {
@@ -178,6 +196,15 @@ impl Write for IntegersMut<'_> {
             Self::U8(elements) => Self::U8(elements.again()),
             Self::I8(elements) => Self::I8(elements.again()),
             Self::I16(elements) => Self::I16(elements.again()),
+        }
+    }
+
+    #[inline(always)]
+    fn near(&self) -> Self {
+        match self {
+            Self::U8(elements) => Self::U8(elements.near()),
+            Self::I8(elements) => Self::I8(elements.near()),
+            Self::I16(elements) => Self::I16(elements.near()),
         }
     }
 
@@ -224,6 +251,11 @@ impl Write for ElementsMut<'_, f32> {
         ElementsMut::again(self)
     }
 
+    #[inline(always)]
+    fn near(&self) -> Self {
+        ElementsMut::near(self)
+    }
+
     fn past_caches(self, from: &Runs) -> Self {
         ElementsMut::past_caches(self, from)
     }
@@ -248,6 +280,11 @@ impl Write for ElementsMut<'_, u8> {
     #[inline(always)]
     fn again(&self) -> Self {
         ElementsMut::again(self)
+    }
+
+    #[inline(always)]
+    fn near(&self) -> Self {
+        ElementsMut::near(self)
     }
 
     fn past_caches(self, from: &Runs) -> Self {

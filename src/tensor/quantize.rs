@@ -42,7 +42,7 @@ fn to_range(
     to: impl Write,
 ) {
     let zero_points = Each::ints(zero_points);
-    let parameters = |scales| [scales, zero_points, Each::All(0), Each::All(0), Each::All(0)];
+    let parameters = |scales| [scales, Each::All(0), Each::All(0), Each::All(0), zero_points];
     match rule {
         ToInteger::Divide => {
             let formula = Rounded { real: Divide, range };
@@ -68,11 +68,11 @@ pub(crate) fn dequantize(
     from: Integers,
     to: ElementsMut<f32>,
 ) {
-    let parameters = [Each::floats(scales), Each::ints(zero_points), Each::All(0), Each::All(0), Each::All(0)];
+    let parameters = [Each::floats(scales), Each::All(0), Each::All(0), Each::ints(zero_points), Each::All(0)];
     Task { formula: Dequantize, parameters, channels, from, to }.run(context);
 }
 
-/// The parameters are scale and zero point.
+/// The factor is the scale.
 #[derive(Clone, Copy)]
 pub(super) struct Divide;
 
@@ -83,7 +83,7 @@ impl Real for Divide {
     }
 }
 
-/// The parameters are one over the scale, and the zero point.
+/// The factor is one over the scale.
 #[derive(Clone, Copy)]
 pub(super) struct Multiply;
 
@@ -112,7 +112,7 @@ struct Dequantize;
 
 impl Formula for Dequantize {
     #[inline(always)]
-    fn of(&self, x: i32, [scale, zero_point, ..]: [i32; PARAMETERS]) -> i32 {
+    fn of(&self, x: i32, [scale, _, _, zero_point, _]: [i32; PARAMETERS]) -> i32 {
         (x.wrapping_sub(zero_point) as f32 * float(scale)).to_bits() as i32
     }
 }

@@ -46,11 +46,12 @@ pub(crate) fn requantize(
     let ElementRange { least, greatest } = range;
     match arithmetic {
         Arithmetic::FixedPoint { rounding, multipliers, exponents } => {
-            let with = |third, last| [from_zero, Each::ints(Some(multipliers)), third, to_zero, last];
-            let integers = with(Each::ints(Some(exponents)), Each::All(0));
-            let floats = with(Each::nudges(exponents), Each::scales(multipliers, exponents));
+            let factor = Each::ints(Some(multipliers));
+            let integers = [factor, Each::ints(Some(exponents)), Each::All(0), from_zero, to_zero];
             let is_below_one = multipliers.iter().all(|&x| x != i32::MIN) && exponents.iter().all(|&x| x <= 0);
             let is_near = is_below_one && to.bytes().is_some() && near::suits(multipliers, exponents);
+            let (nudge, scale) = (Each::nudges(exponents), Each::scales(multipliers, exponents));
+            let floats = [factor, nudge, scale, from_zero, Each::raises(to_zero_points)];
             match rounding {
                 Rounding::Twice if is_near => {
                     let exact = FixedPoint { least, greatest, scaled: twice_below_one };
@@ -94,7 +95,7 @@ pub(crate) fn requantize(
             }
         }
         Arithmetic::Float { scales, zero_point } => {
-            let parameters = [Each::floats(scales), to_zero, from_zero, Each::All(0), Each::All(0)];
+            let parameters = [Each::floats(scales), Each::All(0), Each::All(0), from_zero, to_zero];
             match zero_point {
                 ZeroPoint::AfterRounding => {
                     let formula = Rounded { real: After, range };
@@ -180,7 +181,7 @@ fn shifted(product: i64, added: i64, right: i32) -> i32 {
     ((positive >> (31 + right)) as i32).wrapping_sub((1u32 << (31 - right)) as i32)
 }
 
-/// The parameters are zero point, multiplier, exponent and the result's zero point.
+/// The factors are multiplier and exponent.
 #[derive(Clone, Copy)]
 pub(super) struct FixedPoint<S> {
     pub(super) least: i32,
@@ -198,14 +199,14 @@ impl<S> FixedPoint<S> {
 
 impl<S: Fn(i32, i32, i32) -> i32 + Copy + Sync> Formula for FixedPoint<S> {
     #[inline(always)]
-    fn of(&self, x: i32, [from_zero, multiplier, exponent, to_zero, _]: [i32; PARAMETERS]) -> i32 {
+    fn of(&self, x: i32, [multiplier, exponent, _, from_zero, to_zero]: [i32; PARAMETERS]) -> i32 {
         let scaled = (self.scaled)(x.wrapping_sub(from_zero), multiplier, exponent);
         let (least, greatest) = self.ends(to_zero);
         scaled.max(least).min(greatest).wrapping_add(to_zero)
     }
 }
 
-/// The parameters are scale, the result's zero point, and zero point.
+/// The factor is the scale.
 #[derive(Clone, Copy)]
 struct After;
 
@@ -213,7 +214,7 @@ impl Real for After {
     const MAY_BE_NAN: bool = false;
 
     #[inline(always)]
-    fn of(&self, x: i32, [scale, _, from_zero, ..]: [i32; PARAMETERS]) -> f32 {
+    fn of(&self, x: i32, [scale, _, _, from_zero, _]: [i32; PARAMETERS]) -> f32 {
         x.wrapping_sub(from_zero) as f32 * float(scale)
     }
 }
@@ -226,7 +227,7 @@ impl Real for Before {
     const MAY_BE_NAN: bool = false;
 
     #[inline(always)]
-    fn of(&self, x: i32, [scale, to_zero, from_zero, ..]: [i32; PARAMETERS]) -> f32 {
+    fn of(&self, x: i32, [scale, _, _, from_zero, to_zero]: [i32; PARAMETERS]) -> f32 {
         x.wrapping_sub(from_zero) as f32 * float(scale) + to_zero as f32
     }
 

@@ -1,6 +1,6 @@
 //! The last step of formulas with real numbers: they become integers of a range.
 
-use super::{FEW, Formula, PARAMETERS, Parameters, Same};
+use super::{Formula, PARAMETERS, Parameters, Same};
 use crate::fixed_point::rounded_small;
 use crate::range::ElementRange;
 
@@ -18,9 +18,9 @@ pub(super) trait Real: Copy + Sync {
     /// Always inlined; see [`crate::kernel::Loop::run`].
     fn of(&self, x: i32, parameters: [i32; PARAMETERS]) -> f32;
 
-    /// What is added once it is rounded: the second parameter.
+    /// What is added once it is rounded: the last parameter.
     #[inline(always)]
-    fn zero_point([_, zero_point, ..]: [i32; PARAMETERS]) -> i32 {
+    fn zero_point([.., zero_point]: [i32; PARAMETERS]) -> i32 {
         zero_point
     }
 }
@@ -41,11 +41,9 @@ impl<R: Real> Formula for Rounded<R> {
 
     #[inline(always)]
     fn each<P: Parameters>(&self, words: &mut [i32], parameters: P) {
-        if !R::MAY_BE_NAN || words.len() < FEW {
+        if !R::MAY_BE_NAN {
             for (i, word) in words.iter_mut().enumerate() {
-                let real = self.real.of(*word, parameters.of(i));
-                let number = if R::MAY_BE_NAN && real.is_nan() { 0.0 } else { real };
-                *word = self.integer::<P>(number, parameters.of(i));
+                *word = self.integer::<P>(self.real.of(*word, parameters.of(i)), parameters.of(i));
             }
             return;
         }
@@ -73,7 +71,7 @@ impl<R: Real> Rounded<R> {
     fn integer<P: Parameters>(&self, x: f32, parameters: [i32; PARAMETERS]) -> i32 {
         let ElementRange { least, greatest } = self.range;
         let zero_point = R::zero_point(parameters);
-        if P::ARE_SAME {
+        if P::ARE_ZERO_POINTS_SAME {
             // To integers, which rounding leaves alone.
             let (below, above) = (least.wrapping_sub(zero_point) as f32, greatest.wrapping_sub(zero_point) as f32);
             return Self::nearest(between(x, below, above)).wrapping_add(zero_point);

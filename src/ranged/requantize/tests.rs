@@ -5,7 +5,10 @@ fn interval(min: f32, max: f32) -> Interval {
     Interval { min, max }
 }
 
-fn run<T: Code + Default>(requantize: &Requantize, kernel: &'static Kernel, threads: usize, sums: &[i32]) -> Vec<T> {
+fn run<T: Code + Default>(requantize: &Requantize, kernel: &'static Kernel, threads: usize, sums: &[i32]) -> Vec<T>
+where
+    for<'a> IntegersMut<'a>: From<ElementsMut<'a, T>>,
+{
     let mut codes = vec![T::default(); sums.len()];
     // SAFETY: both have as many elements.
     let (from, to) = unsafe {
@@ -49,6 +52,25 @@ fn every_kernel_agrees_and_every_number_of_threads() {
         let [least, greatest] = extremes(&context(kernel, 2), &Sums(elements), len).unwrap();
         let part = &sums[..len];
         assert_eq!((Some(&least), Some(&greatest)), (part.iter().min(), part.iter().max()), "{}", kernel.name);
+    }
+}
+
+/// As the specification writes it, with gains from small ones to nearly 1, of which some have ties.
+#[test]
+fn codes_in_the_way_of_nnlib_are_of_fixed_point() {
+    let sums: Vec<i32> = (0..20_000i32).map(|i| i.wrapping_mul(i).wrapping_mul(77_777) >> (i % 20)).collect();
+    for (from, to) in [(70.0, 0.2), (1.0, 1e-6), (1.0, 1.0 / 65536.0), (100.0, 3.0), (1.0, 6.3e-8)] {
+        let requantize =
+            Requantize::new(WayDown::Nnlib, interval(-from, from), interval(-to, to * 0.9), 255.0).unwrap();
+        let level = requantize.result().step(255.0);
+        let gain = (step(interval(-from, from)) / level * 2147483648.0).round() as i64;
+        assert!(gain < 1 << 31, "else it is computed in f64");
+        let zero = (-f64::from(requantize.result().min) / level).round() as i64 - 128;
+        let code = |x: &i32| (((i64::from(*x) * gain + (1 << 30)) >> 31) + zero).clamp(-128, 127) as i8;
+        let want: Vec<i8> = sums.iter().map(code).collect();
+        for kernel in Kernel::available() {
+            assert!(run::<i8>(&requantize, kernel, 1, &sums) == want, "{from:?} {to} {}", kernel.name);
+        }
     }
 }
 
