@@ -143,7 +143,9 @@ impl Requantize {
         let from_offset = (middle * (255.0 / f64::from(to_range)) as f32 * ONE) as i64;
         let to_offset = (f64::from(ONE) * (f64::from(to.min) * 255.0) / f64::from(to_range)).round() as i64;
         let offset = from_offset.wrapping_sub(to_offset).wrapping_add(1 << 15);
-        Fixed64 { high: scale >> 32, low: scale & 0xffff_ffff, offset, codes: PhantomData }
+        // Less than 2⁶⁰; the lower half counts as negative from 2³¹ on.
+        let low = scale as i32;
+        Fixed64 { high: ((scale - i64::from(low)) >> 32) as i32, low, offset, codes: PhantomData }
     }
 }
 
@@ -190,10 +192,11 @@ impl<T: Code> Map for Narrowed<T> {
     }
 }
 
-/// `(x · scale / 2³² + offset) / 2¹⁶`, each quotient rounded down; the product in two halves, for it has up to 92 bits.
+/// `(x · scale / 2³² + offset) / 2¹⁶`, each quotient rounded down; the product in two halves, for it has up to 92 bits. There are
+/// instructions for products of two integers of 32 bits.
 struct Fixed64<T> {
-    high: i64,
-    low: i64,
+    high: i32,
+    low: i32,
     offset: i64,
     codes: PhantomData<T>,
 }
@@ -204,9 +207,8 @@ impl<T: Code> Map for Fixed64<T> {
 
     #[inline(always)]
     fn of(&self, x: i32) -> T {
-        let x = i64::from(x);
-        let product = x.wrapping_mul(self.high).wrapping_add(x.wrapping_mul(self.low) >> 32);
-        let code = product.wrapping_add(self.offset) >> 16;
+        let (high, low) = (i64::from(x) * i64::from(self.high), i64::from(x) * i64::from(self.low));
+        let code = (high + (low >> 32)).wrapping_add(self.offset) >> 16;
         T::of(code.clamp(0, 255) as i32 + T::LEAST)
     }
 }
