@@ -23,7 +23,7 @@
 //! |  65 |     1 | the greatest of its type, less the greatest element; in portable form 0     |
 //! |  66 |     1 | bits of a number: 1 to 8                                                    |
 //! |  67 |     1 | zero points: 0 none, 1 one for each segment of each line                    |
-//! |  68 |     1 | spans: 0 none, 1 one for each 64 depths of each panel                       |
+//! |  68 |     1 | spans: 0 none, 1 one for each 64 depths of each panel; in portable form 0   |
 //! |  69 |     3 | 0                                                                           |
 //! |  72 |     8 | numbers in a segment, the last of which may have fewer; 0 if there are none |
 //! |  80 |    40 | 0                                                                           |
@@ -110,11 +110,12 @@ impl Header {
         let Label { lines, line: Line { depth, bits, segment }, encoding, purpose, declared, zero_points, spans } =
             self.label;
         let all = ElementRange::all(encoding);
-        let (group, width, pitch, stored, bound, range) = match self.content {
+        let (group, width, pitch, stored, bound, range, spans) = match self.content {
             Content::Packed { layout, stored, bound, range } => {
-                (layout.group, layout.width, layout.pitch, stored, bound, range)
+                (layout.group, layout.width, layout.pitch, stored, bound, range, spans)
             }
-            Content::Portable => (1, 1, super::portable::pitch(self.label.line), encoding, 0, all),
+            // Of all that only the kernel that packs it can tell, nothing.
+            Content::Portable => (1, 1, super::portable::pitch(self.label.line), encoding, 0, all, false),
         };
         let (per_line, offset) = match declared {
             Declared::Uniform(offset) => (0, offset),

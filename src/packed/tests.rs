@@ -171,17 +171,19 @@ fn case_of(lines: impl Strategy<Value = usize>, depth: impl Strategy<Value = usi
     let gap = prop_oneof![Just(0usize), 1usize..9];
     let bytes = (any::<u64>(), proptest::bool::weighted(0.2));
     let shape = (lines, depth).prop_flat_map(|(lines, depth)| (Just((lines, depth)), offsets(lines)));
-    (shape, order, gap, encoding(), purpose(), bytes, bits(), segment()).prop_map(
-        |(((lines, depth), offsets), order, gap, encoding, purpose, (seed, extreme), bits, segment)| {
+    // Values may have fewer bits than they are packed in: then narrow kernels may suit them.
+    let bits = (bits(), prop_oneof![Just(8), 1usize..8]);
+    (shape, order, gap, encoding(), purpose(), bytes, bits, segment()).prop_map(
+        |(((lines, depth), offsets), order, gap, encoding, purpose, (seed, extreme), (bits, most), segment)| {
             let mut data = noise(seed, extreme, (lines + gap) * (depth + gap));
-            confine(&mut data, bits, encoding);
+            confine(&mut data, Bits::new(bits.get().min(most)).unwrap(), encoding);
             Case { lines, depth, order, gap, encoding, purpose, data, offsets, bits, segment }
         },
     )
 }
 
 fn bits() -> impl Strategy<Value = Bits> {
-    (1usize..9).prop_map(|bits| Bits::new(bits).unwrap())
+    prop_oneof![Just(8), 1usize..9].prop_map(|bits| Bits::new(bits).unwrap())
 }
 
 fn segment() -> impl Strategy<Value = (usize, bool)> {
