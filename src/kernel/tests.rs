@@ -363,6 +363,38 @@ fn a_product_cut_into_blocks_and_slices_agrees_with_the_definition() {
     }
 }
 
+/// They compete for the first cache, so that they are copied beside many others.
+#[test]
+fn lines_a_memory_page_apart_are_multiplied_as_any_others() {
+    for (encodings, depth) in [
+        ([Encoding::U8, Encoding::S8], 40),
+        ([Encoding::S8, Encoding::S8], 13),
+        ([Encoding::S8, Encoding::U8], 4096),
+        ([Encoding::U8, Encoding::U8], 70),
+    ] {
+        let [lhs, rhs] = encodings.map(|encoding| SideCase {
+            order: Order::DepthContiguous,
+            encoding,
+            gap: 4096 - depth,
+            offset: 3,
+            slope: 0,
+        });
+        let case = Case {
+            shape: (14, 257, depth),
+            lhs,
+            rhs,
+            gap: 0,
+            seed: 11,
+            extreme: false,
+            pack_lhs: None,
+            pack_rhs: None,
+            bits: 8,
+            packer: None,
+        };
+        check(&CONTEXTS, &case);
+    }
+}
+
 #[test]
 fn an_unknown_or_unsupported_kernel_is_named() {
     let error = Kernel::named("sse9").err().unwrap().to_string();
