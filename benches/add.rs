@@ -1,15 +1,15 @@
 //! Quantized tensors added, by way of C: bytes a second, read and written, and what share that is of copying as many by
-//! memcpy in the same run. In the nearest caches, and far beyond them. One thread; QGEMM_ISA chooses the kernel.
+//! memcpy in turns. In the nearest caches, and far beyond them. One thread; QGEMM_ISA chooses the kernel.
 
-#[path = "limit/fastest.rs"]
-mod fastest;
+#[path = "limit/turns.rs"]
+mod turns;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use fastest::fastest;
 use qgemm::*;
 use std::hint::black_box;
 use std::ptr::null;
 use std::time::Duration;
+use turns::beside;
 
 /// Elements: some that stay in the second cache, and some that do not stay in any.
 const LENS: [usize; 2] = [1 << 15, 1 << 24];
@@ -109,15 +109,14 @@ fn additions(c: &mut Criterion) {
         for (name, bytes, mut call) in cases {
             // As many bytes, half of them read and half written.
             let half = bytes * len / 2;
-            let Some(copied) = fastest(&mut group, BenchmarkId::new("memcpy beside", name), || {
+            let copy = || {
                 // SAFETY: both have as many bytes.
                 unsafe { black_box(&mut copy[..]).as_mut_ptr().copy_from(sums.as_ptr().cast(), half) };
-            }) else {
-                continue;
             };
-            let Some(seconds) = fastest(&mut group, BenchmarkId::from_parameter(name), &mut call) else { continue };
-            let rate = (bytes * len) as f64 / seconds * 1e-9;
-            println!("{rate:40.2} GB/s, {:.0} % of memcpy", 100.0 * copied / seconds);
+            if let Some(found) = beside(&mut group, BenchmarkId::from_parameter(name), &mut call, copy) {
+                let rate = (bytes * len) as f64 / found.seconds * 1e-9;
+                println!("{rate:40.2} GB/s, {:.0} % of memcpy", 100.0 * found.ratio);
+            }
         }
     }
 }
