@@ -38,6 +38,8 @@ pub struct Kernel {
     pub(crate) pack_lhs: Ways<PackLhsFn>,
     pub(crate) pack_patches: PackPatchesFn,
     pub(crate) pack_rhs: Ways<PackRhsFn>,
+    /// Whether an RHS that is packed where it lies is fetched ahead, from however far.
+    pub(crate) fetches_rhs: bool,
     pub(crate) sum_lines: SumLinesFn,
     pub(crate) expand: ExpandFn,
     pub(crate) tile: TileFn,
@@ -231,7 +233,7 @@ macro_rules! kernel {
         pub(crate) static KERNEL: $crate::kernel::Kernel = {
             use $crate::kernel::{self, FewLines, FewProduct, Kernel, Tile};
             use $crate::conv::Patches;
-            use $crate::matrix::{Encoding, Lines, Operand};
+            use $crate::matrix::{Chunks, Encoding, Lines, Operand};
             use $crate::pack::{self, Groups};
             use $crate::reading::Reading;
 
@@ -282,8 +284,12 @@ macro_rules! kernel {
                         $($shuffle)::+::interleave(depths, added, to)
                     },
                     #[allow(unused, reason = "not all have it")]
-                    interleave_panels: |depths: [&[u8]; GROUPS.len()], added: u8, to: &mut [_], pitch: usize| {
-                        $($($wide)::+::interleave_panels(depths, added, to, pitch))?
+                    interleave_panels: |depths: [&[u8]; GROUPS.len()], added: u8, to: &mut [_], pitch: usize, ahead: usize| {
+                        $($($wide)::+::interleave_panels(depths, added, to, pitch, ahead))?
+                    },
+                    #[allow(unused, reason = "not all have it")]
+                    interleave_stretch: |rows: Chunks<{ pack::FOUR_PANELS }>, added: u8, panels: [&mut [_]; 4]| {
+                        $($($wide)::+::interleave_stretch(rows, added, panels))?
                     },
                     #[allow(unused, reason = "not all have it")]
                     transpose_sixteen: |lines: &[&[u8]], depths: std::ops::Range<usize>, added: u8, to: &mut [_], pitch: usize| {
@@ -340,6 +346,7 @@ macro_rules! kernel {
                     pack_rhs::<{ pack::SHORT_RUNS }>,
                     pack_rhs::<{ pack::LONG_RUNS }>,
                 ],
+                fetches_rhs: WIDE,
                 sum_lines,
                 expand: shared.expand,
                 tile: multiply,

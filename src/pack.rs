@@ -160,19 +160,33 @@ pub(crate) const SHORT: usize = runs::Short::LINES;
 /// so many of them.
 ///
 /// To clear the room of long runs would take longer than to pack little. And where runs need not be copied, they are read where
-/// they lie, which takes less time from a cache. All panels of these lines are written at the same time, and compete for the same
-/// places of the caches: that does not matter much where each group fills whole cache lines.
-pub(crate) fn lines_of_piece(src: &Operand, reading: &Reading, bytes: usize, bytes_of_group: usize) -> Option<usize> {
+/// they lie, which takes less time from a cache, or if the kernel fetches them ahead. All panels of these lines are written at the same time, and compete for the same
+/// places of the caches: that does not matter much where each group fills whole cache lines, and there are but few panels.
+pub(crate) fn lines_of_piece(
+    src: &Operand,
+    reading: &Reading,
+    bytes: usize,
+    bytes_of_group: usize,
+    is_fetched: bool,
+) -> Option<usize> {
     let (lines, is_little) = match (reading.requantization, bytes_of_group) {
         (Some(_), _) => (SHORT, bytes <= 32 << 10),
-        (None, 128..) => (MOST_IN_PLACE, src.lines.saturating_mul(src.depth) <= 8 << 20),
+        (None, 128..) if is_far(src) => (MOST_IN_PLACE, is_fetched),
+        (None, 128..) => (NEAR_IN_PLACE, true),
         (None, _) => (SHORT, bytes <= 256 << 10),
     };
     (src.order == Order::LineContiguous && is_little).then_some(lines)
 }
 
-/// The most lines that are read together where they lie.
+/// Whether most of an operand comes from memory, or from a cache that is far away.
+fn is_far(src: &Operand) -> bool {
+    src.lines.saturating_mul(src.depth) > 8 << 20
+}
+
+/// The most lines that are read together where they lie: far away, and in a cache, from where no more than half of the ways of a
+/// first cache of 8 had better be written to.
 const MOST_IN_PLACE: usize = 256;
+const NEAR_IN_PLACE: usize = FOUR_PANELS;
 
 /// Depths that are packed at a time: of each line a whole cache line, so that none is fetched twice, however its stride
 /// makes lines compete for places in the caches.
@@ -185,8 +199,9 @@ pub(crate) const STRETCH: usize = 32;
 /// Lines that are interleaved together, and depths that are transposed with them.
 pub(crate) const CHUNK: usize = 16;
 
-/// Lines of two panels that are interleaved together.
+/// Lines of two panels, and of four, that are interleaved together.
 pub(crate) const TWO_PANELS: usize = 64;
+pub(crate) const FOUR_PANELS: usize = 128;
 
 /// The inner loops of packing an LHS, which instruction sets have shuffles for.
 pub(crate) struct Turn<T, S> {
@@ -197,7 +212,7 @@ pub(crate) struct Turn<T, S> {
 }
 
 /// The inner loops of packing an RHS, in groups of `G` bytes, which instruction sets have shuffles for.
-pub(crate) struct Shuffle<T, I, D, X, S> {
+pub(crate) struct Shuffle<T, I, D, R, X, S> {
     /// Writes the groups of 8 lines over a stretch of depth, a number added to each byte: those at one depth together, and so
     /// many from one depth to the next.
     pub transpose: T,
@@ -206,6 +221,9 @@ pub(crate) struct Shuffle<T, I, D, X, S> {
     /// As `interleave`, all lines of some panels, so many groups from one to the next, if the kernel says that it has that.
     /// Lines that are not there become 0.
     pub interleave_panels: D,
+    /// As `interleave_panels`, the lines of four whole panels over a stretch of the depth, given as whole groups of it, if the kernel
+    /// says that it has that.
+    pub interleave_stretch: R,
     /// As `transpose`, up to [`CHUNK`] lines over no more than [`DEPTHS`], if the kernel says that it has that. Lines that are
     /// not there become 0, as do depths up to a whole group.
     pub transpose_sixteen: X,

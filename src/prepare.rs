@@ -154,7 +154,7 @@ impl Kernel {
     ) {
         let room = self.room_for_panels(lines.len(), src.depth);
         let (mut first, mut bytes) = (lines.start, &mut bytes[..room.bytes]);
-        let pieces = pack::lines_of_piece(src, reading, room.bytes, self.width * self.groups.len());
+        let pieces = pack::lines_of_piece(src, reading, room.bytes, self.width * self.groups.len(), self.fetches_rhs);
         while let Some(lines) = pieces
             && bytes.len() > pack::SHORT * self.pad(src.depth)
         {

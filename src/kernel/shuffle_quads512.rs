@@ -2,9 +2,10 @@
 
 use super::avx512vnni::dot;
 pub(super) use super::shuffle_quads::{interleave, sum_bytes, sum_four, transpose, turn};
+use super::vector256::prefetch;
 use super::vector512::{Vector, load, plus, store as store_sums, store_bytes, zero};
-use crate::matrix::Encoding;
-use crate::pack::{CHUNK, DEPTHS, TWO_PANELS};
+use crate::matrix::{Chunks, Encoding};
+use crate::pack::{CHUNK, DEPTHS, FOUR_PANELS, TWO_PANELS};
 use std::arch::x86_64::*;
 use std::ops::Range;
 
@@ -14,11 +15,14 @@ const SECOND_HALVES: i32 = 0b_11_10_11_10;
 const EVEN_QUARTERS: i32 = 0b_10_00_10_00;
 const ODD_QUARTERS: i32 = 0b_11_01_11_01;
 
+/// How many bytes ahead of those that are transposed a line is fetched.
+const AHEAD: usize = 512;
+
 /// Writes the groups of all lines at one depth to their panels of 32, `pitch` groups from one to the next. Lines that are not
-/// there become 0.
+/// there become 0. What lies so many bytes `ahead` is fetched, if any.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-pub(super) fn interleave_panels(depths: [&[u8]; 4], added: u8, to: &mut [[u8; 4]], pitch: usize) {
+pub(super) fn interleave_panels(depths: [&[u8]; 4], added: u8, to: &mut [[u8; 4]], pitch: usize, ahead: usize) {
     let [a, b, c, d] = depths;
     // Said once, so that the compiler knows it of all of them.
     let count = a.len();
@@ -27,31 +31,78 @@ pub(super) fn interleave_panels(depths: [&[u8]; 4], added: u8, to: &mut [[u8; 4]
     let mut panels = to.chunks_mut(pitch);
     for from in (0..count).step_by(TWO_PANELS) {
         let (a, b, c, d) = (&a[from..], &b[from..], &c[from..], &d[from..]);
-        let [a, b, c, d] = match (a.first_chunk(), b.first_chunk(), c.first_chunk(), d.first_chunk()) {
-            (Some(a), Some(b), Some(c), Some(d)) => [
-                _mm512_add_epi8(load(a), added),
-                _mm512_add_epi8(load(b), added),
-                _mm512_add_epi8(load(c), added),
-                _mm512_add_epi8(load(d), added),
-            ],
+        let rows = match (a.first_chunk(), b.first_chunk(), c.first_chunk(), d.first_chunk()) {
+            (Some(a), Some(b), Some(c), Some(d)) => {
+                if ahead > 0 {
+                    for row in [a, b, c, d] {
+                        prefetch(row.as_ptr().wrapping_add(ahead));
+                    }
+                }
+                [
+                    _mm512_add_epi8(load(a), added),
+                    _mm512_add_epi8(load(b), added),
+                    _mm512_add_epi8(load(c), added),
+                    _mm512_add_epi8(load(d), added),
+                ]
+            }
             _ => [load_some(a, added), load_some(b, added), load_some(c, added), load_some(d, added)],
         };
-        let (ab, cd) = (_mm512_unpacklo_epi8(a, b), _mm512_unpacklo_epi8(c, d));
-        let (ab_high, cd_high) = (_mm512_unpackhi_epi8(a, b), _mm512_unpackhi_epi8(c, d));
-        // In each quarter four groups, whose lines are 16 after those of the quarter before.
-        let [p, q] = [_mm512_unpacklo_epi16(ab, cd), _mm512_unpackhi_epi16(ab, cd)];
-        let [r, s] = [_mm512_unpacklo_epi16(ab_high, cd_high), _mm512_unpackhi_epi16(ab_high, cd_high)];
-        if let Some(panel) = panels.next() {
-            let pq = _mm512_shuffle_i32x4::<FIRST_HALVES>(p, q);
-            let rs = _mm512_shuffle_i32x4::<FIRST_HALVES>(r, s);
-            store_groups(panel, pq, rs);
-        }
-        if let Some(panel) = panels.next() {
-            let pq = _mm512_shuffle_i32x4::<SECOND_HALVES>(p, q);
-            let rs = _mm512_shuffle_i32x4::<SECOND_HALVES>(r, s);
-            store_groups(panel, pq, rs);
+        let [p, q, r, s] = interleaved(rows);
+        for halves in [[p, q], [r, s]] {
+            if let Some(panel) = panels.next() {
+                let groups = &mut panel[..TWO_PANELS / 2];
+                for (to, half) in groups.as_flattened_mut().as_chunks_mut().0.iter_mut().zip(halves) {
+                    store_bytes(to, half);
+                }
+            }
         }
     }
+}
+
+/// As [`interleave_panels`], all lines of four panels, given as whole groups of their depths: so little is done for each of these
+/// that many are under way at once.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+pub(super) fn interleave_stretch(rows: Chunks<FOUR_PANELS>, added: u8, panels: [&mut [[u8; 4]]; 4]) {
+    let added = _mm512_set1_epi8(added as i8);
+    let [a, b, c, d] = panels;
+    let (ab, cd) = (
+        a.as_chunks_mut().0.iter_mut().zip(b.as_chunks_mut().0),
+        c.as_chunks_mut().0.iter_mut().zip(d.as_chunks_mut().0),
+    );
+    for ((rows, (a, b)), (c, d)) in rows.in_groups::<4>().zip(ab).zip(cd) {
+        for (half, panels) in [[a, b], [c, d]].into_iter().enumerate() {
+            let mut lines = [zero(); 4];
+            for (lines, row) in lines.iter_mut().zip(rows) {
+                *lines = _mm512_add_epi8(load(&row.as_chunks().0[half]), added);
+            }
+            let [p, q, r, s] = interleaved(lines);
+            for (panel, halves) in panels.into_iter().zip([[p, q], [r, s]]) {
+                let panel: &mut [[u8; 4]; TWO_PANELS / 2] = panel;
+                for (to, half) in panel.as_flattened_mut().as_chunks_mut().0.iter_mut().zip(halves) {
+                    store_bytes(to, half);
+                }
+            }
+        }
+    }
+}
+
+/// The groups of 64 lines, given as four depths of each, 16 to a vector.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn interleaved([a, b, c, d]: [Vector; 4]) -> [Vector; 4] {
+    // Each quarter gets a word of every quarter: then groups that are unpacked within quarters lie in the order of their lines.
+    let spread = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    let (a, b) = (_mm512_permutexvar_epi32(spread, a), _mm512_permutexvar_epi32(spread, b));
+    let (c, d) = (_mm512_permutexvar_epi32(spread, c), _mm512_permutexvar_epi32(spread, d));
+    let (ab, cd) = (_mm512_unpacklo_epi8(a, b), _mm512_unpacklo_epi8(c, d));
+    let (ab_high, cd_high) = (_mm512_unpackhi_epi8(a, b), _mm512_unpackhi_epi8(c, d));
+    [
+        _mm512_unpacklo_epi16(ab, cd),
+        _mm512_unpackhi_epi16(ab, cd),
+        _mm512_unpacklo_epi16(ab_high, cd_high),
+        _mm512_unpackhi_epi16(ab_high, cd_high),
+    ]
 }
 
 /// No more than 64 bytes, each plus `added`, and 0 where there is none.
@@ -64,17 +115,6 @@ fn load_some(bytes: &[u8], added: Vector) -> Vector {
     _mm512_maskz_add_epi8(mask, bytes, added)
 }
 
-/// Writes four groups of each quarter, in the order of their lines.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn store_groups(panel: &mut [[u8; 4]], x: Vector, y: Vector) {
-    let groups = &mut panel[..TWO_PANELS / 2];
-    let halves = [_mm512_shuffle_i32x4::<EVEN_QUARTERS>(x, y), _mm512_shuffle_i32x4::<ODD_QUARTERS>(x, y)];
-    for (to, half) in groups.as_flattened_mut().as_chunks_mut().0.iter_mut().zip(halves) {
-        store_bytes(to, half);
-    }
-}
-
 /// Writes the groups of up to 16 lines over some depths, 64 of them or fewer, `pitch` groups from one depth to the next. Lines
 /// that are not there become 0, as do depths up to a whole group.
 #[inline]
@@ -85,6 +125,8 @@ pub(super) fn transpose_sixteen(lines: &[&[u8]], depths: Range<usize>, added: u8
     match lines.first_chunk::<CHUNK>() {
         Some(lines) if depths.len() == DEPTHS => {
             for (row, line) in rows.iter_mut().zip(lines) {
+                // More lines side by side than processors follow by themselves.
+                prefetch(line.as_ptr().wrapping_add(depths.start + AHEAD));
                 *row = _mm512_add_epi8(load(line[depths.start..].first_chunk().expect("64 depths")), added);
             }
         }

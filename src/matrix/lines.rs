@@ -132,6 +132,20 @@ impl<'a, const N: usize> Chunks<'a, N> {
         Self { start: bytes.as_ptr(), stride: 0, count, lifetime: PhantomData }
     }
 
+    /// Those that follow each other, `R` together; fewer at the end are left out.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub(crate) fn in_groups<const R: usize>(self) -> impl Iterator<Item = [&'a [u8; N]; R]> {
+        (0..self.count / R).map(move |group| {
+            let mut together = [&[0; N]; R];
+            for (i, bytes) in together.iter_mut().enumerate() {
+                // SAFETY: whoever made the view promised that this run, one of those counted, is readable.
+                *bytes = unsafe { &*self.start.add((group * R + i) * self.stride).cast() };
+            }
+            together
+        })
+    }
+
     /// The first of each, the second of each, and so on, as long as all have one.
     #[inline(always)]
     pub(crate) fn side_by_side<const R: usize>(all: &[Self; R]) -> impl Iterator<Item = [&'a [u8; N]; R]> {

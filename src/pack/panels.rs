@@ -2,8 +2,8 @@
 
 use super::runs::{Long, Patch, Short};
 use super::short::copy_short;
-use super::{ALONG_DEPTH, CHUNK, DEPTHS, LINES, MOST_IN_PLACE, SHORT_RUNS, STRETCH, Shuffle};
-use crate::matrix::{Encoding, Operand};
+use super::{ALONG_DEPTH, CHUNK, DEPTHS, FOUR_PANELS, LINES, MOST_IN_PLACE, SHORT_RUNS, STRETCH, Shuffle, is_far};
+use crate::matrix::{Chunks, Encoding, Operand};
 use crate::reading::Reading;
 use std::ops::Range;
 
@@ -18,7 +18,8 @@ pub(crate) fn pack_rhs<const W: usize, const G: usize, const WAY: usize, const W
     shuffle: Shuffle<
         impl Fn([&[u8; STRETCH]; LINES], u8, &mut [[u8; G]], usize),
         impl Fn([&[u8; CHUNK]; G], u8, &mut [[u8; G]]),
-        impl Fn([&[u8]; G], u8, &mut [[u8; G]], usize),
+        impl Fn([&[u8]; G], u8, &mut [[u8; G]], usize, usize),
+        impl Fn(Chunks<FOUR_PANELS>, u8, [&mut [[u8; G]]; 4]),
         impl Fn(&[&[u8]], Range<usize>, u8, &mut [[u8; G]], usize),
         impl Fn(&[[u8; G]], Encoding, &mut [i32; W]),
     >,
@@ -29,7 +30,7 @@ pub(crate) fn pack_rhs<const W: usize, const G: usize, const WAY: usize, const W
         return;
     }
     let panels: &mut [[u8; G]] = panels.as_chunks_mut().0;
-    let Shuffle { transpose, interleave, interleave_panels, transpose_sixteen, add_sums } = shuffle;
+    let Shuffle { transpose, interleave, interleave_panels, interleave_stretch, transpose_sixteen, add_sums } = shuffle;
     if WAY == ALONG_DEPTH {
         let transpose = (transpose, transpose_sixteen);
         return gather_lines::<W, G, WIDE>(src, reading, first, panels, sums, transpose, add_sums);
@@ -49,7 +50,7 @@ pub(crate) fn pack_rhs<const W: usize, const G: usize, const WAY: usize, const W
                 in_place,
                 whole_sums,
                 &interleave,
-                interleave_panels,
+                (interleave_panels, interleave_stretch),
                 &add_sums,
             );
         }
@@ -58,7 +59,7 @@ pub(crate) fn pack_rhs<const W: usize, const G: usize, const WAY: usize, const W
         }
         let (patch, first) = (&mut Short::new(reading), first + whole * W);
         // What is left is a panel that is not full, or few that are requantized: one by one.
-        let none = |_: [&_; G], _, _: &mut _, _| unreachable!("panels one by one");
+        let none = |_: [&_; G], _, _: &mut _, _, _| unreachable!("panels one by one");
         return gather_runs::<W, G, false, _, _>(
             (src, reading, first),
             patch,
@@ -186,15 +187,21 @@ fn whole_panels<const W: usize>(src: &Operand, first: usize) -> usize {
     src.lines.saturating_sub(first + beyond) / W
 }
 
+/// How many rows ahead of those that are packed others are fetched from memory, or from a cache that is far away.
+const ROWS_AHEAD: usize = 16;
+
 /// Packs some panels, of no more than [`MOST_IN_PLACE`] lines, from where they lie, contiguous at each depth. From a cache that takes
-/// less time than by a patch. To fetch rows ahead gained nothing.
+/// less time than by a patch, and if rows are fetched ahead from memory, too.
 #[inline(always)]
 fn read_runs<const W: usize, const G: usize, const WIDE: bool>(
     (src, reading, first): (&Operand, &Reading, usize),
     panels: &mut [[u8; G]],
     sums: &mut [i32],
     interleave: &impl Fn([&[u8; CHUNK]; G], u8, &mut [[u8; G]]),
-    interleave_panels: impl Fn([&[u8]; G], u8, &mut [[u8; G]], usize),
+    (interleave_panels, interleave_stretch): (
+        impl Fn([&[u8]; G], u8, &mut [[u8; G]], usize, usize),
+        impl Fn(Chunks<FOUR_PANELS>, u8, [&mut [[u8; G]]; 4]),
+    ),
     add_sums: &impl Fn(&[[u8; G]], Encoding, &mut [i32; W]),
 ) {
     let panel_len = W * src.depth.div_ceil(G);
@@ -210,10 +217,19 @@ fn read_runs<const W: usize, const G: usize, const WIDE: bool>(
         room = [reading.absent(); MOST_IN_PLACE + CHUNK];
         &room[..lines.len()]
     };
+    let ahead = if is_far(src) { src.pitch().wrapping_mul(ROWS_AHEAD) } else { 0 };
     for from in (0..src.depth).step_by(DEPTHS) {
         let until = src.depth.min(from + DEPTHS);
+        let mut rest = from..until;
+        if WIDE && ahead == 0 && lines.len() == FOUR_PANELS {
+            rest.start = until / G * G;
+            let part = from / G * W..rest.start / G * W;
+            let mut panels = panels.chunks_exact_mut(panel_len).map(|panel| &mut panel[part.clone()]);
+            let four = std::array::from_fn(|_| panels.next().expect("four panels"));
+            interleave_stretch(src.chunks(from..rest.start, first), reading.added(), four);
+        }
         // All panels' groups at a depth, so that each run is read once.
-        for depth in (from..until).step_by(G) {
+        for depth in rest.step_by(G) {
             let rows = if until - depth >= G {
                 src.parts(depth, lines.clone())
             } else {
@@ -226,7 +242,7 @@ fn read_runs<const W: usize, const G: usize, const WIDE: bool>(
             let to = &mut panels[depth / G * W..];
             // Of one whole panel the widest vectors would load as much again.
             if WIDE && lines.len() != W {
-                interleave_panels(rows, reading.added(), to, panel_len);
+                interleave_panels(rows, reading.added(), to, panel_len, ahead);
             } else {
                 for (line, to) in (0..).step_by(W).zip(to.chunks_mut(panel_len).take(count)) {
                     interleave_rows::<W, G>(rows, line, reading.added(), &mut to[..W], interleave);
@@ -247,7 +263,7 @@ fn gather_runs<const W: usize, const G: usize, const WIDE: bool, const PITCH: us
     panels: &mut [[u8; G]],
     sums: &mut [i32],
     interleave: impl Fn([&[u8; CHUNK]; G], u8, &mut [[u8; G]]),
-    interleave_panels: impl Fn([&[u8]; G], u8, &mut [[u8; G]], usize),
+    interleave_panels: impl Fn([&[u8]; G], u8, &mut [[u8; G]], usize, usize),
     add_sums: impl Fn(&[[u8; G]], Encoding, &mut [i32; W]),
 ) {
     let panel_len = W * src.depth.div_ceil(G);
@@ -270,7 +286,7 @@ fn gather_runs<const W: usize, const G: usize, const WIDE: bool, const PITCH: us
                     let to = &mut panels[from / G * W + g * W..];
                     if WIDE {
                         let lines = slices.map(|row| &row[line..line + count * W]);
-                        interleave_panels(lines, reading.added(), to, panel_len);
+                        interleave_panels(lines, reading.added(), to, panel_len, 0);
                     } else {
                         interleave_rows::<W, G>(slices, line, reading.added(), &mut to[..W], &interleave);
                     }

@@ -68,7 +68,7 @@ fn assert_panels_are_packed_alike(kernel: &Kernel, src: &Operand, lines: usize) 
     }
 }
 
-/// Of an operand that no cache holds long runs are copied before they are packed.
+/// Of an operand that no cache holds long runs are copied before they are packed, or fetched ahead.
 #[test]
 fn long_runs_are_packed_as_short_ones() {
     // Of runs that overlap little memory makes so large an operand.
@@ -76,7 +76,9 @@ fn long_runs_are_packed_as_short_ones() {
     let data = noise(6, false, lines + (depth - 1) * stride);
     let src = Operand::new(&data, (lines, depth), stride, Order::LineContiguous, Encoding::U8);
     for kernel in Kernel::available().chain(ODD_KERNELS) {
-        assert!(super::lines_of_piece(&src, &Reading::plain(Encoding::U8, Encoding::S8), 1 << 20, 128).is_none());
+        let reading = Reading::plain(Encoding::U8, Encoding::S8);
+        let piece = |is_fetched| super::lines_of_piece(&src, &reading, 1 << 20, 128, is_fetched);
+        assert!(piece(false).is_none() && piece(true).is_some());
         // One panel, pairs and an odd one, as many as are copied together, and more.
         for count in [1, 2, 3, 4, 512 / kernel.width, 1024 / kernel.width + 1] {
             assert_panels_are_packed_alike(kernel, &src, count * kernel.width);
