@@ -5,10 +5,11 @@ use super::vector256::prefetch;
 use super::vector512::{Vector, load, resume, spread, store, total, zero};
 use std::arch::x86_64::*;
 
-// 16 accumulators at most, as many registers for the operand as lines, 1 for a few line.
+// 16 accumulators at most, as many registers for the operand as lines, 1 for a few line; of strips 20, so that four lines and the
+// sums of columns pass together. Where the depth is contiguous five lines took up to 1.1 of the time.
 few_lines! {
     features: ["avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vnni"], lanes: 16, group: 4, columns: 64, runs: 16,
-    rows: [1 2 3 4] by 4, strips: [1 2 3 4],
+    rows: [1 2 3 4] by 4, strips: [1 2 3 4 5],
 }
 
 #[inline]
