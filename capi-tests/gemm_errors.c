@@ -404,6 +404,35 @@ static void workspaces(void) {
     free(workspace);
 }
 
+// Lines that begin at the same place of memory pages may be copied; but the answer is said to hold whatever the strides.
+static void workspaces_for_any_stride(void) {
+    enum { ROWS = 13, COLS = 300, DEPTH = 40 };
+    uint8_t *lhs_data = calloc(ROWS, 8192), *rhs_data = calloc(DEPTH, COLS), *workspace = malloc(1 << 20);
+    int32_t *sums = malloc(ROWS * COLS * sizeof *sums);
+    CHECK(lhs_data != NULL && rhs_data != NULL && workspace != NULL && sums != NULL);
+    qgemm_operand lhs = QGEMM_OPERAND_INIT, rhs = QGEMM_OPERAND_INIT;
+    lhs.data = lhs_data, lhs.rows = ROWS, lhs.cols = DEPTH, lhs.type = QGEMM_TYPE_U8;
+    rhs.data = rhs_data, rhs.rows = DEPTH, rhs.cols = COLS, rhs.type = QGEMM_TYPE_S8;
+    qgemm_result result = QGEMM_RESULT_INIT;
+    result.data = sums, result.rows = ROWS, result.cols = COLS, result.type = QGEMM_TYPE_S32;
+    const int64_t strides[] = {DEPTH, 4096, 5000, 8192};
+    for (int asked = 0; asked < 4; asked++) {
+        lhs.stride = strides[asked];
+        qgemm_gemm_options options = QGEMM_GEMM_OPTIONS_INIT;
+        CHECK(qgemm_gemm_workspace_size(NULL, &lhs, &rhs, &result, &options.workspace_size) == QGEMM_STATUS_OK);
+        CHECK(options.workspace_size < 1 << 20);
+        options.workspace = workspace;
+        for (int used = 0; used < 4; used++) {
+            lhs.stride = strides[used];
+            CHECK(qgemm_gemm(NULL, &lhs, &rhs, &result, NULL, 0, &options) == QGEMM_STATUS_OK);
+        }
+    }
+    free(lhs_data);
+    free(rhs_data);
+    free(workspace);
+    free(sums);
+}
+
 /* Packed operands */
 
 static qgemm_packed *pack(const qgemm_operand *operand, uint32_t side) {
@@ -524,6 +553,7 @@ int main(void) {
     misaligned_results();
     options();
     workspaces();
+    workspaces_for_any_stride();
     packed_operands();
     success_leaves_the_last_error();
     return 0;

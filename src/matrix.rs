@@ -202,7 +202,7 @@ impl<'a> Operand<'a> {
         unsafe { std::slice::from_raw_parts(self.data.add(index * self.stride), count * runs.len) }
     }
 
-    /// Bytes from one contiguous run to the next.
+    /// Bytes from one contiguous run to the next: kernels for x86 fetch ahead by it, and packing for them.
     #[inline(always)]
     pub(crate) fn pitch(&self) -> usize {
         self.stride

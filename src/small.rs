@@ -86,7 +86,7 @@ impl Small {
             }
         };
         let lhs_reading = Reading::plain(lhs.encoding(), lhs_to);
-        let is_in_place = kernel.reads_in_place(operand, &lhs_reading, shape.cols);
+        let is_in_place = kernel.reads_in_place(operand, &lhs_reading, lhs.are_pages_apart(), shape.cols);
         let is_added_to = |factor: &Factor, reading| factor.line_offsets(reading).uniform() != Some(0);
         let is_summed = [is_added_to(rhs, &rhs_reading), is_added_to(lhs, &lhs_reading)];
         let tiles = Tiles::new(kernel, shape);

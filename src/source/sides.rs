@@ -90,7 +90,9 @@ impl<'a> Sides<'a> {
             let (depth, own) = (factor.depth(), factor.segment().unwrap_or(0));
             let line = ready.map_or(Line { depth, bits: Bits::ALL, segment: own }, Packed::line);
             let is_in_place = match factor.item {
-                Item::Operand(operand) if side == Side::Lhs => kernel.reads_in_place(&operand, &reading, rhs.lines()),
+                Item::Operand(operand) if side == Side::Lhs => {
+                    kernel.reads_in_place(&operand, &reading, factor.are_pages_apart(), rhs.lines())
+                }
                 _ => false,
             };
             Source {
