@@ -284,9 +284,11 @@ macro_rules! kernel {
                         $($shuffle)::+::interleave(depths, added, to)
                     },
                     #[allow(unused, reason = "not all have it")]
-                    interleave_panels: |depths: [&[u8]; GROUPS.len()], added: u8, to: &mut [_], pitch: usize, ahead: usize| {
-                        $($($wide)::+::interleave_panels(depths, added, to, pitch, ahead))?
+                    interleave_panels: |depths: [&[u8]; GROUPS.len()], added: u8, to: &mut [_], pitch: usize| {
+                        $($($wide)::+::interleave_panels(depths, added, to, pitch))?
                     },
+                    #[allow(unused, reason = "not all have it")]
+                    fetch: |runs: [&[u8]; GROUPS.len()], ahead: usize| { $($($wide)::+::fetch(runs, ahead))? },
                     #[allow(unused, reason = "not all have it")]
                     interleave_stretch: |rows: Chunks<{ pack::FOUR_PANELS }>, added: u8, panels: [&mut [_]; 4]| {
                         $($($wide)::+::interleave_stretch(rows, added, panels))?

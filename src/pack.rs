@@ -213,7 +213,7 @@ pub(crate) struct Turn<T, S> {
 }
 
 /// The inner loops of packing an RHS, in groups of `G` bytes, which instruction sets have shuffles for.
-pub(crate) struct Shuffle<T, I, D, R, X, S> {
+pub(crate) struct Shuffle<T, I, D, F, R, X, S> {
     /// Writes the groups of 8 lines over a stretch of depth, a number added to each byte: those at one depth together, and so
     /// many from one depth to the next.
     pub transpose: T,
@@ -222,6 +222,8 @@ pub(crate) struct Shuffle<T, I, D, R, X, S> {
     /// As `interleave`, all lines of some panels, so many groups from one to the next, if the kernel says that it has that.
     /// Lines that are not there become 0.
     pub interleave_panels: D,
+    /// Fetches what lies so many bytes ahead of the runs of one group, if the kernel says that it does.
+    pub fetch: F,
     /// As `interleave_panels`, the lines of four whole panels over a stretch of the depth, given as whole groups of it, if the kernel
     /// says that it has that.
     pub interleave_stretch: R,

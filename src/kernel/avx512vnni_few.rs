@@ -1,9 +1,9 @@
 //! AVX-512 VNNI, for few lines.
 
 use super::avx512vnni::dot;
+use super::shuffle_quads512::unpacked;
 use super::vector256::prefetch;
 use super::vector512::{Vector, load, resume, spread, store, total, zero};
-use std::arch::x86_64::*;
 
 // 16 accumulators at most, as many registers for the operand as lines, 1 for a few line; of strips 20, so that four lines and the
 // sums of columns pass together. Where the depth is contiguous five lines took up to 1.1 of the time.
@@ -29,15 +29,7 @@ fn wide<const UNSIGNED: bool>(bytes: &[u8; 64]) -> Vector {
 #[inline]
 #[target_feature(enable = "avx512bw")]
 fn columns<const UNSIGNED: bool>([a, b, c, d]: [&[u8; 64]; 4]) -> [Vector; 4] {
-    let (a, b, c, d) = (load(a), load(b), load(c), load(d));
-    let (ab, cd) = (_mm512_unpacklo_epi8(a, b), _mm512_unpacklo_epi8(c, d));
-    let (ab_high, cd_high) = (_mm512_unpackhi_epi8(a, b), _mm512_unpackhi_epi8(c, d));
-    [
-        _mm512_unpacklo_epi16(ab, cd),
-        _mm512_unpackhi_epi16(ab, cd),
-        _mm512_unpacklo_epi16(ab_high, cd_high),
-        _mm512_unpackhi_epi16(ab_high, cd_high),
-    ]
+    unpacked([load(a), load(b), load(c), load(d)])
 }
 
 #[inline]

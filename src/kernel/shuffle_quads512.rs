@@ -19,10 +19,10 @@ const ODD_QUARTERS: i32 = 0b_11_01_11_01;
 const AHEAD: usize = 512;
 
 /// Writes the groups of all lines at one depth to their panels of 32, `pitch` groups from one to the next. Lines that are not
-/// there become 0. What lies so many bytes `ahead` is fetched, if any.
+/// there become 0.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-pub(super) fn interleave_panels(depths: [&[u8]; 4], added: u8, to: &mut [[u8; 4]], pitch: usize, ahead: usize) {
+pub(super) fn interleave_panels(depths: [&[u8]; 4], added: u8, to: &mut [[u8; 4]], pitch: usize) {
     let [a, b, c, d] = depths;
     // Said once, so that the compiler knows it of all of them.
     let count = a.len();
@@ -31,58 +31,53 @@ pub(super) fn interleave_panels(depths: [&[u8]; 4], added: u8, to: &mut [[u8; 4]
     let mut panels = to.chunks_mut(pitch);
     for from in (0..count).step_by(TWO_PANELS) {
         let (a, b, c, d) = (&a[from..], &b[from..], &c[from..], &d[from..]);
-        let rows = match (a.first_chunk(), b.first_chunk(), c.first_chunk(), d.first_chunk()) {
-            (Some(a), Some(b), Some(c), Some(d)) => {
-                if ahead > 0 {
-                    for row in [a, b, c, d] {
-                        prefetch(row.as_ptr().wrapping_add(ahead));
-                    }
-                }
-                [
-                    _mm512_add_epi8(load(a), added),
-                    _mm512_add_epi8(load(b), added),
-                    _mm512_add_epi8(load(c), added),
-                    _mm512_add_epi8(load(d), added),
-                ]
-            }
+        let [a, b, c, d] = match (a.first_chunk(), b.first_chunk(), c.first_chunk(), d.first_chunk()) {
+            (Some(a), Some(b), Some(c), Some(d)) => [
+                _mm512_add_epi8(load(a), added),
+                _mm512_add_epi8(load(b), added),
+                _mm512_add_epi8(load(c), added),
+                _mm512_add_epi8(load(d), added),
+            ],
             _ => [load_some(a, added), load_some(b, added), load_some(c, added), load_some(d, added)],
         };
-        let [p, q, r, s] = interleaved(rows);
-        for halves in [[p, q], [r, s]] {
-            if let Some(panel) = panels.next() {
-                let groups = &mut panel[..TWO_PANELS / 2];
-                for (to, half) in groups.as_flattened_mut().as_chunks_mut().0.iter_mut().zip(halves) {
-                    store_bytes(to, half);
-                }
-            }
+        let [p, q, r, s] = interleaved([a, b, c, d]);
+        if let Some(panel) = panels.next() {
+            store_groups(panel, [p, q]);
+        }
+        if let Some(panel) = panels.next() {
+            store_groups(panel, [r, s]);
         }
     }
 }
 
 /// As [`interleave_panels`], all lines of four panels, given as whole groups of their depths: so little is done for each of these
-/// that many are under way at once.
-#[inline]
+/// that many are under way at once. Not inlined: small products, which do without, would find fewer registers free.
+#[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw")]
-pub(super) fn interleave_stretch(rows: Chunks<FOUR_PANELS>, added: u8, panels: [&mut [[u8; 4]]; 4]) {
+pub(super) fn interleave_stretch(rows: Chunks<FOUR_PANELS>, added: u8, [a, b, c, d]: [&mut [[u8; 4]]; 4]) {
+    const WIDTH: usize = TWO_PANELS / 2;
     let added = _mm512_set1_epi8(added as i8);
-    let [a, b, c, d] = panels;
-    let (ab, cd) = (
-        a.as_chunks_mut().0.iter_mut().zip(b.as_chunks_mut().0),
-        c.as_chunks_mut().0.iter_mut().zip(d.as_chunks_mut().0),
-    );
+    let ab = a.chunks_exact_mut(WIDTH).zip(b.chunks_exact_mut(WIDTH));
+    let cd = c.chunks_exact_mut(WIDTH).zip(d.chunks_exact_mut(WIDTH));
     for ((rows, (a, b)), (c, d)) in rows.in_groups::<4>().zip(ab).zip(cd) {
-        for (half, panels) in [[a, b], [c, d]].into_iter().enumerate() {
+        for (half, [left, right]) in [[a, b], [c, d]].into_iter().enumerate() {
             let mut lines = [zero(); 4];
             for (lines, row) in lines.iter_mut().zip(rows) {
                 *lines = _mm512_add_epi8(load(&row.as_chunks().0[half]), added);
             }
             let [p, q, r, s] = interleaved(lines);
-            for (panel, halves) in panels.into_iter().zip([[p, q], [r, s]]) {
-                let panel: &mut [[u8; 4]; TWO_PANELS / 2] = panel;
-                for (to, half) in panel.as_flattened_mut().as_chunks_mut().0.iter_mut().zip(halves) {
-                    store_bytes(to, half);
-                }
-            }
+            store_groups(left, [p, q]);
+            store_groups(right, [r, s]);
+        }
+    }
+}
+
+/// Fetches what lies so many bytes ahead of these runs. Not inlined, as [`interleave_stretch`].
+#[inline(never)]
+pub(super) fn fetch(runs: [&[u8]; 4], ahead: usize) {
+    for run in runs {
+        for line in run.chunks(TWO_PANELS) {
+            prefetch(line.as_ptr().wrapping_add(ahead));
         }
     }
 }
@@ -93,8 +88,18 @@ pub(super) fn interleave_stretch(rows: Chunks<FOUR_PANELS>, added: u8, panels: [
 fn interleaved([a, b, c, d]: [Vector; 4]) -> [Vector; 4] {
     // Each quarter gets a word of every quarter: then groups that are unpacked within quarters lie in the order of their lines.
     let spread = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-    let (a, b) = (_mm512_permutexvar_epi32(spread, a), _mm512_permutexvar_epi32(spread, b));
-    let (c, d) = (_mm512_permutexvar_epi32(spread, c), _mm512_permutexvar_epi32(spread, d));
+    unpacked([
+        _mm512_permutexvar_epi32(spread, a),
+        _mm512_permutexvar_epi32(spread, b),
+        _mm512_permutexvar_epi32(spread, c),
+        _mm512_permutexvar_epi32(spread, d),
+    ])
+}
+
+/// The same within quarters: of the groups of each 16 lines four to a vector.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+pub(super) fn unpacked([a, b, c, d]: [Vector; 4]) -> [Vector; 4] {
     let (ab, cd) = (_mm512_unpacklo_epi8(a, b), _mm512_unpacklo_epi8(c, d));
     let (ab_high, cd_high) = (_mm512_unpackhi_epi8(a, b), _mm512_unpackhi_epi8(c, d));
     [
@@ -103,6 +108,16 @@ fn interleaved([a, b, c, d]: [Vector; 4]) -> [Vector; 4] {
         _mm512_unpacklo_epi16(ab_high, cd_high),
         _mm512_unpackhi_epi16(ab_high, cd_high),
     ]
+}
+
+/// Writes the groups of a panel's lines.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn store_groups(panel: &mut [[u8; 4]], halves: [Vector; 2]) {
+    let groups = &mut panel[..TWO_PANELS / 2];
+    for (to, half) in groups.as_flattened_mut().as_chunks_mut().0.iter_mut().zip(halves) {
+        store_bytes(to, half);
+    }
 }
 
 /// No more than 64 bytes, each plus `added`, and 0 where there is none.

@@ -18,7 +18,8 @@ pub(crate) fn pack_rhs<const W: usize, const G: usize, const WAY: usize, const W
     shuffle: Shuffle<
         impl Fn([&[u8; STRETCH]; LINES], u8, &mut [[u8; G]], usize),
         impl Fn([&[u8; CHUNK]; G], u8, &mut [[u8; G]]),
-        impl Fn([&[u8]; G], u8, &mut [[u8; G]], usize, usize),
+        impl Fn([&[u8]; G], u8, &mut [[u8; G]], usize),
+        impl Fn([&[u8]; G], usize),
         impl Fn(Chunks<FOUR_PANELS>, u8, [&mut [[u8; G]]; 4]),
         impl Fn(&[&[u8]], Range<usize>, u8, &mut [[u8; G]], usize),
         impl Fn(&[[u8; G]], Encoding, &mut [i32; W]),
@@ -30,7 +31,8 @@ pub(crate) fn pack_rhs<const W: usize, const G: usize, const WAY: usize, const W
         return;
     }
     let panels: &mut [[u8; G]] = panels.as_chunks_mut().0;
-    let Shuffle { transpose, interleave, interleave_panels, interleave_stretch, transpose_sixteen, add_sums } = shuffle;
+    let Shuffle { transpose, interleave, interleave_panels, fetch, interleave_stretch, transpose_sixteen, add_sums } =
+        shuffle;
     if WAY == ALONG_DEPTH {
         let transpose = (transpose, transpose_sixteen);
         return gather_lines::<W, G, WIDE>(src, reading, first, panels, sums, transpose, add_sums);
@@ -50,7 +52,7 @@ pub(crate) fn pack_rhs<const W: usize, const G: usize, const WAY: usize, const W
                 in_place,
                 whole_sums,
                 &interleave,
-                (interleave_panels, interleave_stretch),
+                (interleave_panels, fetch, interleave_stretch),
                 &add_sums,
             );
         }
@@ -59,7 +61,7 @@ pub(crate) fn pack_rhs<const W: usize, const G: usize, const WAY: usize, const W
         }
         let (patch, first) = (&mut Short::new(reading), first + whole * W);
         // What is left is a panel that is not full, or few that are requantized: one by one.
-        let none = |_: [&_; G], _, _: &mut _, _, _| unreachable!("panels one by one");
+        let none = |_: [&_; G], _, _: &mut _, _| unreachable!("panels one by one");
         return gather_runs::<W, G, false, _, _>(
             (src, reading, first),
             patch,
@@ -198,8 +200,9 @@ fn read_runs<const W: usize, const G: usize, const WIDE: bool>(
     panels: &mut [[u8; G]],
     sums: &mut [i32],
     interleave: &impl Fn([&[u8; CHUNK]; G], u8, &mut [[u8; G]]),
-    (interleave_panels, interleave_stretch): (
-        impl Fn([&[u8]; G], u8, &mut [[u8; G]], usize, usize),
+    (interleave_panels, fetch, interleave_stretch): (
+        impl Fn([&[u8]; G], u8, &mut [[u8; G]], usize),
+        impl Fn([&[u8]; G], usize),
         impl Fn(Chunks<FOUR_PANELS>, u8, [&mut [[u8; G]]; 4]),
     ),
     add_sums: &impl Fn(&[[u8; G]], Encoding, &mut [i32; W]),
@@ -239,10 +242,13 @@ fn read_runs<const W: usize, const G: usize, const WIDE: bool>(
                 }
                 rows
             };
+            if WIDE && ahead > 0 {
+                fetch(rows, ahead);
+            }
             let to = &mut panels[depth / G * W..];
             // Of one whole panel the widest vectors would load as much again.
             if WIDE && lines.len() != W {
-                interleave_panels(rows, reading.added(), to, panel_len, ahead);
+                interleave_panels(rows, reading.added(), to, panel_len);
             } else {
                 for (line, to) in (0..).step_by(W).zip(to.chunks_mut(panel_len).take(count)) {
                     interleave_rows::<W, G>(rows, line, reading.added(), &mut to[..W], interleave);
@@ -263,7 +269,7 @@ fn gather_runs<const W: usize, const G: usize, const WIDE: bool, const PITCH: us
     panels: &mut [[u8; G]],
     sums: &mut [i32],
     interleave: impl Fn([&[u8; CHUNK]; G], u8, &mut [[u8; G]]),
-    interleave_panels: impl Fn([&[u8]; G], u8, &mut [[u8; G]], usize, usize),
+    interleave_panels: impl Fn([&[u8]; G], u8, &mut [[u8; G]], usize),
     add_sums: impl Fn(&[[u8; G]], Encoding, &mut [i32; W]),
 ) {
     let panel_len = W * src.depth.div_ceil(G);
@@ -286,7 +292,7 @@ fn gather_runs<const W: usize, const G: usize, const WIDE: bool, const PITCH: us
                     let to = &mut panels[from / G * W + g * W..];
                     if WIDE {
                         let lines = slices.map(|row| &row[line..line + count * W]);
-                        interleave_panels(lines, reading.added(), to, panel_len, 0);
+                        interleave_panels(lines, reading.added(), to, panel_len);
                     } else {
                         interleave_rows::<W, G>(slices, line, reading.added(), &mut to[..W], &interleave);
                     }
