@@ -69,7 +69,7 @@ impl<'a> Few<'a> {
         let (few_factor, many_factor) = if are_columns { (rhs, lhs) } else { (lhs, rhs) };
         let (few, many) = (*few_factor.operand()?, *many_factor.operand()?);
         let kernel = context.kernel;
-        let in_place = kernel.groups.read_in_place(&many, &Reading::plain(many.encoding, many.encoding));
+        let in_place = kernel.groups.can_read_in_place(&many, &Reading::plain(many.encoding, many.encoding));
         let are_few = match are_columns && in_place {
             true => few.lines <= MOST_COLUMNS && few.lines * DEPTH_FOR_A_COLUMN < few.depth,
             false => few.lines <= most(many.order),

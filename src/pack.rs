@@ -109,8 +109,8 @@ impl Groups {
         }
     }
 
-    /// Whether the kernels read this LHS where it lies.
-    pub(crate) fn read_in_place(self, lhs: &Operand, reading: &Reading) -> bool {
+    /// Whether the kernels can read this LHS where it lies.
+    pub(crate) fn can_read_in_place(self, lhs: &Operand, reading: &Reading) -> bool {
         let is_read = reading.is_none() || self == Groups::FreeQuads && reading.is_turn();
         self.are_bytes() && lhs.order == Order::DepthContiguous && is_read
     }

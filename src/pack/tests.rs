@@ -89,7 +89,7 @@ fn long_runs_are_packed_as_short_ones() {
 /// What is packed at once is as what is packed in parts, however much of it there is.
 #[test]
 fn large_operands_are_packed_as_small_ones() {
-    let (lines, depth) = (1100, 300);
+    let (lines, depth) = (1100, 303);
     let data = noise(5, false, lines * depth);
     for kernel in Kernel::available().chain(ODD_KERNELS) {
         for order in [Order::DepthContiguous, Order::LineContiguous] {
