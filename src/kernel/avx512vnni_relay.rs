@@ -1,12 +1,12 @@
 //! AVX-512 VNNI: the rows of the tile before become bytes between the groups of a tile.
 
 use super::relay::{Bytes, Open, Panel, ROWS, RelayFns, Rows, Strip, Terms, WIDTH};
-use super::requantize::avx512::{finish_rows, relay_panel, relay_row};
+use super::requantize::avx512::{finish_rows, relay_doubts, relay_panel, relay_row};
 use super::vector512::{Vector, plus, store};
 use crate::matrix::Encoding;
 use crate::pack;
 use std::arch::x86_64::*;
-use walk::Walk;
+use walk::{End, Walk};
 
 mod walk;
 
@@ -39,15 +39,18 @@ unsafe fn multiply_as<const SIGNED: bool>(strip: &Strip, open: &mut Open, room: 
     let groups = pack::groups::<{ WIDTH / 16 }, 64>(&tile.rhs[..len]).len();
     let whole = (lhs.len() / 4).min(groups);
     let is_cut = lhs.len() % 4 > 0;
-    assert!(lhs.runs() * whole + usize::from(is_cut) <= groups && (lhs.runs() == 1 || whole > 0));
+    assert!(lhs.runs() * whole + usize::from(is_cut) <= groups);
+    assert!(whole > 0 && (lhs.runs() == 1 || !is_cut));
     assert!(tile.fresh && !tile.is_turned && open.count <= ROWS);
     let (start, pitch, step) = lhs.places();
     let (mut added, mut last) = (Added([0; MOST]), [[0; 4]; MOST]);
+    let end = End::of(whole, is_cut);
     let mut walk = Walk {
-        rest: whole,
         pitch,
         step,
         groups: whole,
+        groups_of_last: whole - end.groups(),
+        end,
         // Beyond all panels there may be a page that nobody knows where to find.
         ahead: if tile.reach < 2 * AHEAD { 0 } else { AHEAD },
         stride: result.stride,
@@ -56,8 +59,10 @@ unsafe fn multiply_as<const SIGNED: bool>(strip: &Strip, open: &mut Open, room: 
     let count = lhs.count();
     // As equal as can be, as tiles are.
     let most = count.div_ceil(count.div_ceil(MOST).max(1));
-    // Of how many rows the walk knows how they go beside its groups.
+    let groups_of_first = if lhs.runs() == 1 { walk.groups_of_last } else { whole };
+    // Of how many rows the walk knows how they go beside these.
     let mut beside = 0;
+    walk.beside(beside, groups_of_first);
     let mut first = 0;
     while first < count {
         let some = most.min(count - first);
@@ -80,19 +85,20 @@ unsafe fn multiply_as<const SIGNED: bool>(strip: &Strip, open: &mut Open, room: 
             for number in 0..tiles {
                 let rows = short + usize::from(number < longer);
                 if open.count != beside {
-                    walk.beside(open.count, whole);
+                    walk.beside(open.count, groups_of_first);
                     beside = open.count;
                 }
-                (walk.runs, walk.is_cut) = (lhs.runs(), is_cut.into());
+                walk.runs = lhs.runs();
                 walk.line = start.wrapping_add(row * pitch);
                 let [from, to] = room.each_mut().map(|rows| rows.as_mut_ptr().cast());
                 (walk.sums, walk.to) = if open.turn == 0 { (from, to) } else { (to, from) };
                 walk.bytes = result.of(open);
                 // SAFETY: lines and the panel reach as far as was asserted; there are as many terms and last groups as rows; the
                 // panels are written; and where the open rows go is this function's own promise.
-                let sure = unsafe { run_rows::<SIGNED>(&mut walk, rows, own, before) };
-                // SAFETY: as above.
-                unsafe { settle(result, open, room, sure) }
+                if !unsafe { run_rows::<SIGNED>(&mut walk, rows, own, before) } {
+                    // SAFETY: as above.
+                    unsafe { finish_again(result, open, room) }
+                }
                 *open = Open { turn: 1 - open.turn, count: rows, panel, row: strip.row + row, col };
                 (walk.rows, walk.last) = (walk.rows.wrapping_add(rows), walk.last.wrapping_add(rows));
                 (before, row) = (own, row + rows);
@@ -105,7 +111,12 @@ unsafe fn multiply_as<const SIGNED: bool>(strip: &Strip, open: &mut Open, room: 
 /// As [`Walk::run`], of so many rows.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-unsafe fn run_rows<const SIGNED: bool>(walk: &mut Walk, rows: usize, panel: *const Panel, before: *const Panel) -> u32 {
+unsafe fn run_rows<const SIGNED: bool>(
+    walk: &mut Walk,
+    rows: usize,
+    panel: *const Panel,
+    before: *const Panel,
+) -> bool {
     // SAFETY: this function's own promise.
     unsafe {
         match rows {
@@ -141,40 +152,28 @@ unsafe fn finish(result: &Bytes, open: &Open, room: &[Rows; 2]) {
         // SAFETY: where the open rows go is this function's own promise. Nothing is multiplied.
         unsafe {
             let panel = result.panels[open.panel].as_ptr();
-            let sure = walk.run::<0, false>(panel, panel);
-            settle(result, open, room, sure);
+            if !walk.run::<0, false>(panel, panel) {
+                finish_again(result, open, room);
+            }
         }
     }
 }
 
-/// Finishes the rows of the open tile that are in doubt: all that are not `sure`, of which the last has the lowest bit.
+/// Finishes those rows of the open tile that are in doubt.
 ///
 /// # Safety
 /// Nobody else uses the places of the open tile, whose panel is there.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-unsafe fn settle(result: &Bytes, open: &Open, room: &[Rows; 2], sure: u32) {
-    let doubt = !sure & ((1 << open.count) - 1);
-    if doubt != 0 {
-        // SAFETY: this function's own promise.
-        unsafe { finish_again(result, open, room, doubt) }
-    }
-}
-
-/// Those that have a bit in `doubt`.
-///
-/// # Safety
-/// As for [`settle`].
 #[cold]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-unsafe fn finish_again(result: &Bytes, open: &Open, room: &[Rows; 2], doubt: u32) {
-    for row in (0..open.count).filter(|row| doubt >> (open.count - 1 - row) & 1 != 0) {
-        // SAFETY: this function's own promise.
-        unsafe {
-            let panel = result.panels[open.panel].assume_init_ref();
-            let bytes = relay_row(panel, &room[open.turn][row]);
+unsafe fn finish_again(result: &Bytes, open: &Open, room: &[Rows; 2]) {
+    // SAFETY: this function's own promise.
+    let panel = unsafe { result.panels[open.panel].assume_init_ref() };
+    for (row, sums) in room[open.turn][..open.count].iter().enumerate() {
+        if relay_doubts(panel, sums) {
+            let bytes = relay_row(panel, sums);
             let to = result.of(open).wrapping_add(row * result.stride);
-            to.copy_from_nonoverlapping(bytes.as_ptr(), panel.mask.count_ones() as usize);
+            // SAFETY: this function's own promise.
+            unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), panel.mask.count_ones() as usize) }
         }
     }
 }

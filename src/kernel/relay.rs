@@ -85,10 +85,10 @@ pub(crate) struct Terms<'a> {
     pub bias: &'a [i32],
 }
 
-/// What the columns of a panel add to sums, and how these become bytes: z = x · `scale` + `nudge`, in floats, the nudge XORed with
-/// those bits of x that are in `signs`. If z is `sure` to be rounded as it should be, which it is if it differs no more from an
-/// integer, it is rounded to nearest, `offset` added, and confined as a signed byte, the bits in `flip` of which are inverted.
-/// If it is not, the number is made as the rule says.
+/// What the columns of a panel add to sums, and how these become bytes: z = x · `scale` + `nudge`, in floats and in 65536ths, the
+/// nudge XORed with those bits of x that are in `signs`. If z is `sure` to be rounded as it should be, which it is if it differs
+/// no more from an integer, it is rounded to nearest, confined, and `offset` added. If it is not, the number is made as the rule
+/// says.
 #[repr(C, align(64))]
 #[allow(dead_code, reason = "not all architectures have such kernels")]
 pub(crate) struct Panel {
@@ -97,10 +97,9 @@ pub(crate) struct Panel {
     pub nudge: Lanes,
     pub factor: Lanes,
     pub exponent: Lanes,
+    pub least: [i16; WIDTH],
+    pub greatest: [i16; WIDTH],
     pub offset: [i16; WIDTH],
-    pub least: [i8; WIDTH],
-    pub greatest: [i8; WIDTH],
-    pub flip: [u8; WIDTH],
     pub signs: i32,
     pub sure: f32,
     /// A bit for each column that there is.

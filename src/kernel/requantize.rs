@@ -7,7 +7,7 @@ use crate::matrix::Block;
 pub(super) mod avx2;
 #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
 pub(super) mod avx512;
-mod near;
+pub(super) mod near;
 
 /// How a sum is scaled.
 #[derive(Clone, Copy)]

@@ -12,6 +12,9 @@ use std::ops::Range;
 /// Of a panel of no more columns half of what is multiplied would be for nothing.
 const LEAST: usize = WIDTH / 2;
 
+/// A whole group of every kernel that relays tiles.
+const LEAST_DEPTH: usize = 4;
+
 /// Tiles of a product, one after the other, and the one that was multiplied last.
 pub(crate) struct Relay<'r, 'a> {
     ways: &'static RelayFns,
@@ -43,7 +46,7 @@ impl<'r, 'a> Relay<'r, 'a> {
         const TILES: usize = 4;
         const DEPTHS: usize = 4096;
         let (ways, layer) = ways(kernel, finish.quick.as_ref())?;
-        if rows <= (TILES - 1) * ROWS || rows.saturating_mul(depth) < DEPTHS {
+        if rows <= (TILES - 1) * ROWS || rows.saturating_mul(depth) < DEPTHS || depth < LEAST_DEPTH {
             return None;
         }
         let (out, last) = layer.place(&finish.store);

@@ -2,6 +2,7 @@
 //! 2 vectors of a panel and 1 of a line leave 5 to a row.
 
 use crate::kernel::relay::Panel;
+use crate::kernel::requantize::near;
 use std::arch::asm;
 use std::mem::offset_of;
 use std::ptr;
@@ -16,16 +17,17 @@ pub(super) struct Walk {
     pub pitch: usize,
     pub step: usize,
     pub runs: usize,
-    /// Groups of a run.
+    /// Groups of a run, and of the last one those that do not belong to the end.
     pub groups: usize,
+    pub groups_of_last: usize,
     /// Rows before that go beside one group each, and beside two. Others go after the last group.
     pub beside_one: usize,
     pub beside_two: usize,
     pub after: usize,
     /// Groups of the first run that are left.
     pub rest: usize,
-    /// Whether the depth ends within a group, and that group of each line.
-    pub is_cut: usize,
+    pub end: End,
+    /// If it is cut, the last group of each line.
     pub last: *const [u8; 4],
     pub rhs: *const u8,
     /// How far ahead the panel is fetched.
@@ -36,22 +38,56 @@ pub(super) struct Walk {
     pub stride: usize,
 }
 
+/// What comes last, row by row: what a row has left is multiplied, and its sums are stored, while the next is multiplied. A processor
+/// that stores 32 bytes at once takes four steps for a row, as many as two of its groups; if they came all together, the next tile
+/// would wait behind them.
+#[derive(Clone, Copy)]
+#[repr(usize)]
+pub(super) enum End {
+    /// Sums are only stored.
+    None,
+    /// The last two groups.
+    Two,
+    /// The last whole group, and one in which the depth ends.
+    Cut,
+}
+
+impl End {
+    /// That of runs of so many whole groups.
+    pub(super) fn of(groups: usize, is_cut: bool) -> Self {
+        match groups {
+            1.. if is_cut => Self::Cut,
+            2.. => Self::Two,
+            _ => Self::None,
+        }
+    }
+
+    /// Whole groups that belong to it.
+    pub(super) fn groups(self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::Two => 2,
+            Self::Cut => 1,
+        }
+    }
+}
+
 /// The same for each row that there is: its number, the registers of its sums, and where its line is.
 macro_rules! rows {
     ($each:ident) => {
         concat!(
-            $each!("0", "zmm0", "zmm1", "ymm1", "{a}"),
-            $each!("1", "zmm2", "zmm3", "ymm3", "{a} + {pitch}"),
-            $each!("2", "zmm4", "zmm5", "ymm5", "{a} + 2*{pitch}"),
-            $each!("3", "zmm6", "zmm7", "ymm7", "{b}"),
-            $each!("4", "zmm8", "zmm9", "ymm9", "{b} + {pitch}"),
-            $each!("5", "zmm10", "zmm11", "ymm11", "{b} + 2*{pitch}"),
-            $each!("6", "zmm12", "zmm13", "ymm13", "{c}"),
-            $each!("7", "zmm14", "zmm15", "ymm15", "{c} + {pitch}"),
-            $each!("8", "zmm16", "zmm17", "ymm17", "{c} + 2*{pitch}"),
-            $each!("9", "zmm18", "zmm19", "ymm19", "{d}"),
-            $each!("10", "zmm20", "zmm21", "ymm21", "{d} + {pitch}"),
-            $each!("11", "zmm22", "zmm23", "ymm23", "{d} + 2*{pitch}"),
+            $each!("0", "zmm0", "zmm1", "{a}"),
+            $each!("1", "zmm2", "zmm3", "{a} + {pitch}"),
+            $each!("2", "zmm4", "zmm5", "{a} + 2*{pitch}"),
+            $each!("3", "zmm6", "zmm7", "{b}"),
+            $each!("4", "zmm8", "zmm9", "{b} + {pitch}"),
+            $each!("5", "zmm10", "zmm11", "{b} + 2*{pitch}"),
+            $each!("6", "zmm12", "zmm13", "{c}"),
+            $each!("7", "zmm14", "zmm15", "{c} + {pitch}"),
+            $each!("8", "zmm16", "zmm17", "{c} + 2*{pitch}"),
+            $each!("9", "zmm18", "zmm19", "{d}"),
+            $each!("10", "zmm20", "zmm21", "{d} + {pitch}"),
+            $each!("11", "zmm22", "zmm23", "{d} + 2*{pitch}"),
         )
     };
 }
@@ -59,7 +95,7 @@ macro_rules! rows {
 /// Sums begin with what their row and their column add, which is in `zmm24` and `zmm25`.
 #[rustfmt::skip]
 macro_rules! begin {
-    ($row:literal, $first:literal, $second:literal, $half:literal, $line:literal) => {
+    ($row:literal, $first:literal, $second:literal, $line:literal) => {
         concat!(
             ".if {ROWS} > ", $row, "\n",
             "vpaddd ", $first, ", zmm24, dword ptr [{a} + 4*", $row, "]{{1to16}}\n",
@@ -71,33 +107,77 @@ macro_rules! begin {
 
 /// A group of a line times that of the panel. `vpdpbusd` takes the unsigned bytes first.
 #[rustfmt::skip]
-macro_rules! dot {
-    ($row:literal, $first:literal, $second:literal, $half:literal, $line:literal) => {
+macro_rules! multiply {
+    ($first:literal, $second:literal, [$line:literal, $at:literal] in $spread:literal, $panel:literal, $other:literal) => {
         concat!(
-            ".if {ROWS} > ", $row, "\n",
-            "vpbroadcastd zmm26, dword ptr [", $line, "]\n",
+            "vpbroadcastd ", $spread, ", dword ptr [", $line, $at, "]\n",
             ".if {SIGNED}\n",
-            "vpdpbusd ", $first, ", zmm24, zmm26\n",
-            "vpdpbusd ", $second, ", zmm25, zmm26\n",
+            "vpdpbusd ", $first, ", ", $panel, ", ", $spread, "\n",
+            "vpdpbusd ", $second, ", ", $other, ", ", $spread, "\n",
             ".else\n",
-            "vpdpbusd ", $first, ", zmm26, zmm24\n",
-            "vpdpbusd ", $second, ", zmm26, zmm25\n",
-            ".endif\n",
+            "vpdpbusd ", $first, ", ", $spread, ", ", $panel, "\n",
+            "vpdpbusd ", $second, ", ", $spread, ", ", $other, "\n",
             ".endif\n",
         )
     };
 }
 
-/// To memory; halves of half of them, for so many whole vectors at once hold up what comes next.
+#[rustfmt::skip]
+macro_rules! dot {
+    ($row:tt, $first:literal, $second:literal, $line:literal) => {
+        concat!(
+            ".if {ROWS} > ", $row, "\n",
+            multiply!($first, $second, [$line, ""] in "zmm26", "zmm24", "zmm25"),
+            ".endif\n",
+        )
+    };
+}
+
+/// As [`dot`], with a step of what makes bytes of a row before.
+#[rustfmt::skip]
+macro_rules! dot_beside {
+    ($row:tt, $first:literal, $second:literal, $line:literal) => {
+        concat!(dot!($row, $first, $second, $line), step!($row))
+    };
+}
+
+/// To memory.
 #[rustfmt::skip]
 macro_rules! put {
-    ($row:literal, $first:literal, $second:literal, $half:literal, $line:literal) => {
+    ($row:literal, $first:literal, $second:literal, $line:literal) => {
         concat!(
             ".if {ROWS} > ", $row, "\n",
             "vmovdqu64 [{sums} + 128*", $row, "], ", $first, "\n",
-            "vmovdqu64 [{sums} + 128*", $row, " + 64], ", $half, "\n",
-            "vextracti64x4 [{sums} + 128*", $row, " + 96], ", $second, ", 1\n",
+            "vmovdqu64 [{sums} + 128*", $row, " + 64], ", $second, "\n",
             ".endif\n",
+        )
+    };
+}
+
+/// [`End::Two`] of a line.
+#[rustfmt::skip]
+macro_rules! end_two {
+    ($row:literal, $first:literal, $second:literal, $line:literal) => {
+        concat!(
+            ".if {ROWS} > ", $row, "\n",
+            multiply!($first, $second, [$line, ""] in "zmm28", "zmm24", "zmm25"),
+            multiply!($first, $second, [$line, " + 4"] in "zmm29", "zmm26", "zmm27"),
+            ".endif\n",
+            put!($row, $first, $second, $line),
+        )
+    };
+}
+
+/// [`End::Cut`] of a line.
+#[rustfmt::skip]
+macro_rules! end_cut {
+    ($row:literal, $first:literal, $second:literal, $line:literal) => {
+        concat!(
+            ".if {ROWS} > ", $row, "\n",
+            multiply!($first, $second, [$line, ""] in "zmm28", "zmm24", "zmm25"),
+            multiply!($first, $second, ["{count} + 4*", $row] in "zmm29", "zmm26", "zmm27"),
+            ".endif\n",
+            put!($row, $first, $second, $line),
         )
     };
 }
@@ -114,64 +194,116 @@ macro_rules! lines {
     };
 }
 
+/// A group of the panel.
+#[rustfmt::skip]
+macro_rules! panel {
+    ($first:literal, $second:literal, $at:literal) => {
+        concat!(
+            "vmovdqu64 ", $first, ", [{rhs} + ", $at, "]\n",
+            "vmovdqu64 ", $second, ", [{rhs} + ", $at, " + 64]\n",
+            "prefetcht0 [{rhs} + {ahead} + ", $at, "]\n",
+            "prefetcht0 [{rhs} + {ahead} + ", $at, " + 64]\n",
+        )
+    };
+}
+
 /// A group of all lines.
 #[rustfmt::skip]
 macro_rules! group {
-    () => {
+    ($dot:ident) => {
         concat!(
-            "vmovdqu64 zmm24, [{rhs}]\n",
-            "vmovdqu64 zmm25, [{rhs} + 64]\n",
-            "prefetcht0 [{rhs} + {ahead}]\n",
-            "prefetcht0 [{rhs} + {ahead} + 64]\n",
-            rows!(dot),
+            panel!("zmm24", "zmm25", "0"),
+            rows!($dot),
             "add {a}, 4\n", "add {b}, 4\n", "add {c}, 4\n", "add {d}, 4\n",
             "sub {rhs}, -128\n",
         )
     };
 }
 
-/// A row before becomes bytes, and whether it is sure the lowest bit.
+/// A row before becomes bytes, step by step, so that none waits for the one before beside multiplications that could begin: 65536ths
+/// of what it is to be, of which the upper words count. `zmm31` has the least of all lower words, which tell how far numbers are from
+/// ties.
+#[rustfmt::skip]
+macro_rules! step {
+    ("0") => { concat!(
+        "vcvtdq2ps zmm27, [{sums}]\n",
+        "vcvtdq2ps zmm28, [{sums} + 64]\n",
+        "sub {sums}, -128\n",
+    ) };
+    ("1") => { concat!(
+        "vpandd zmm29, zmm27, dword ptr [{panel} + {SIGNS}]{{1to16}}\n",
+        "vpandd zmm30, zmm28, dword ptr [{panel} + {SIGNS}]{{1to16}}\n",
+    ) };
+    ("2") => { concat!(
+        "vpxord zmm29, zmm29, [{panel} + {NUDGE}]\n",
+        "vpxord zmm30, zmm30, [{panel} + {NUDGE} + 64]\n",
+    ) };
+    ("3") => { concat!(
+        "vfmadd132ps zmm27, zmm29, [{panel} + {SCALE}]\n",
+        "vfmadd132ps zmm28, zmm30, [{panel} + {SCALE} + 64]\n",
+    ) };
+    // The lesser of floats, as of integers. What is less than all integers becomes the least.
+    ("4") => { concat!(
+        "vpminsd zmm27, zmm27, dword ptr [rip + {NEAR} + {MOST}]{{1to16}}\n",
+        "vpminsd zmm28, zmm28, dword ptr [rip + {NEAR} + {MOST}]{{1to16}}\n",
+    ) };
+    ("5") => { concat!(
+        "vcvtps2dq zmm29, zmm27\n",
+        "vcvtps2dq zmm30, zmm28\n",
+        "vmovdqa64 zmm27, [rip + {NEAR} + {ORDER}]\n",
+    ) };
+    ("6") => { concat!(
+        "vpaddd zmm29, zmm29, dword ptr [rip + {NEAR} + {HALF}]{{1to16}}\n",
+        "vpaddd zmm30, zmm30, dword ptr [rip + {NEAR} + {HALF}]{{1to16}}\n",
+    ) };
+    ("7") => { concat!(
+        "vpminuw zmm31, zmm31, zmm29\n",
+        "vpermi2w zmm27, zmm29, zmm30\n",
+    ) };
+    ("8") => { concat!(
+        "vpminuw zmm31, zmm31, zmm30\n",
+        "vpmaxsw zmm27, zmm27, [{panel} + {LEAST}]\n",
+    ) };
+    ("9") => { "vpminsw zmm27, zmm27, [{panel} + {GREATEST}]\n" };
+    ("10") => { "vpaddw zmm27, zmm27, [{panel} + {OFFSET}]\n" };
+    ("11") => { concat!(
+        "vpmovwb [{bytes}]{{k2}}, zmm27\n",
+        "add {bytes}, [{walk} + {STRIDE}]\n",
+    ) };
+}
+
+/// All steps of a row beside no group.
 #[rustfmt::skip]
 macro_rules! finish {
     () => {
         concat!(
-            "vcvtdq2ps zmm27, [{sums}]\n",
-            "vcvtdq2ps zmm28, [{sums} + 64]\n",
-            "sub {sums}, -128\n",
-            "vmovdqa64 zmm29, [{panel} + {NUDGE}]\n",
-            "vmovdqa64 zmm30, [{panel} + {NUDGE} + 64]\n",
-            "vpternlogd zmm29, zmm27, dword ptr [{panel} + {SIGNS}]{{1to16}}, 0x78\n",
-            "vpternlogd zmm30, zmm28, dword ptr [{panel} + {SIGNS}]{{1to16}}, 0x78\n",
-            "vfmadd132ps zmm27, zmm29, [{panel} + {SCALE}]\n",
-            "vfmadd132ps zmm28, zmm30, [{panel} + {SCALE} + 64]\n",
-            "vcvtps2dq zmm29, zmm27\n",
-            "vcvtps2dq zmm30, zmm28\n",
-            "vreduceps zmm27, zmm27, 0\n",
-            "vreduceps zmm28, zmm28, 0\n",
-            // The one with the greater magnitude, which it gives.
-            "vrangeps zmm27, zmm27, zmm28, 11\n",
-            "vpackssdw zmm29, zmm29, zmm30\n",
-            "vpaddsw zmm29, zmm29, [{panel} + {OFFSET}]\n",
-            "vpacksswb zmm29, zmm29, zmm29\n",
-            "vpermd zmm29, zmm31, zmm29\n",
-            "vpmaxsb ymm29, ymm29, [{panel} + {LEAST}]\n",
-            "vpminsb ymm29, ymm29, [{panel} + {GREATEST}]\n",
-            "vpxord ymm29, ymm29, [{panel} + {FLIP}]\n",
-            "vmovdqu8 [{bytes}]{{k2}}, ymm29\n",
-            "add {bytes}, [{walk} + {STRIDE}]\n",
-            // Not greater than. All are if it carries.
-            "vcmpps k1, zmm27, dword ptr [{panel} + {SURE}]{{1to16}}, 26\n",
-            "kortestw k1, k1\n",
-            "adc {sure:e}, {sure:e}\n",
+            step!("0"), step!("1"), step!("2"), step!("3"), step!("4"), step!("5"),
+            step!("6"), step!("7"), step!("8"), step!("9"), step!("10"), step!("11"),
         )
     };
 }
 
-/// Where the dwords of a row of bytes lie: four columns of the first half, four of the second, and so on.
+/// What is the same for all panels.
 #[repr(C, align(64))]
-struct Order([i32; 16]);
+struct Near {
+    /// Where the upper words of two vectors lie.
+    order: [u16; 32],
+    /// What lower words are less than where a number is in doubt, which no upper word is.
+    doubt: [[u16; 2]; 16],
+    half: i32,
+    /// More than any number that becomes a byte other than the greatest, and so little that half may be added: the bits of a float.
+    most: u32,
+}
 
-static ORDER: Order = Order([0, 4, 8, 12, 1, 5, 9, 13, 0, 0, 0, 0, 0, 0, 0, 0]);
+static NEAR: Near = {
+    let mut order = [0; 32];
+    let mut i = 0;
+    while i < order.len() {
+        order[i] = 2 * i as u16 + 1;
+        i += 1;
+    }
+    Near { order, doubt: [[near::IN_DOUBT, 0]; 16], half: near::HALF, most: near::MOST_UNITS.to_bits() }
+};
 
 impl Walk {
     pub(super) const NONE: Self = Self {
@@ -181,11 +313,12 @@ impl Walk {
         step: 0,
         runs: 0,
         groups: 0,
+        groups_of_last: 0,
         beside_one: 0,
         beside_two: 0,
         after: 0,
         rest: 0,
-        is_cut: 0,
+        end: End::None,
         last: ptr::null(),
         rhs: ptr::null(),
         ahead: 0,
@@ -204,24 +337,23 @@ impl Walk {
         self.rest = groups - self.beside_one - 2 * self.beside_two;
     }
 
-    /// Which of the rows before are surely what they should be, of which the last has the lowest bit.
+    /// Whether all rows before are surely what they should be.
     ///
     /// # Safety
     /// Everything that it points at may be read or written, as far as it says.
     #[rustfmt::skip]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-    pub(super) unsafe fn run<const ROWS: usize, const SIGNED: bool>(&mut self, start: *const Panel, before: *const Panel) -> u32 {
+    pub(super) unsafe fn run<const ROWS: usize, const SIGNED: bool>(&mut self, start: *const Panel, before: *const Panel) -> bool {
         let sure: u32;
         // SAFETY: this function's own promise.
         unsafe {
             asm!(
                 concat!(
-                    "vmovdqa64 zmm31, [{sums}]\n",
+                    "vpternlogd zmm31, zmm31, zmm31, 255\n",
                     "vmovdqa64 zmm24, [{bytes} + {ADDED}]\n",
                     "vmovdqa64 zmm25, [{bytes} + {ADDED} + 64]\n",
                     "mov {a}, [{walk} + {OF_ROWS}]\n",
                     rows!(begin),
-                    "xor {sure:e}, {sure:e}\n",
                     "kmovd k2, [{panel} + {MASK}]\n",
                     "mov {pitch}, [{walk} + {PITCH}]\n",
                     "mov {rhs}, [{walk} + {RHS}]\n",
@@ -235,18 +367,18 @@ impl Walk {
                     "mov {count}, [{walk} + {BESIDE_TWO}]\n",
                     "test {count}, {count}\n",
                     "jz 3f\n",
-                    "2:\n", group!(), group!(), finish!(), "dec {count}\n", "jnz 2b\n",
+                    "2:\n", group!(dot), group!(dot_beside), "dec {count}\n", "jnz 2b\n",
                     "3:\n",
                     "mov {count}, [{walk} + {BESIDE_ONE}]\n",
                     "test {count}, {count}\n",
                     "jz 5f\n",
-                    "4:\n", group!(), finish!(), "dec {count}\n", "jnz 4b\n",
+                    "4:\n", group!(dot_beside), "dec {count}\n", "jnz 4b\n",
                     "5:\n",
                     "mov {count}, [{walk} + {REST}]\n",
                     "test {count}, {count}\n",
                     "jz 7f\n",
 
-                    "6:\n", group!(), "dec {count}\n", "jnz 6b\n",
+                    "6:\n", group!(dot), "dec {count}\n", "jnz 6b\n",
 
                     // The next run.
                     "7:\n",
@@ -257,33 +389,45 @@ impl Walk {
                     "mov [{walk} + {LINE}], {a}\n",
                     lines!(),
                     "mov {count}, [{walk} + {GROUPS}]\n",
-                    "jmp 6b\n",
-
-                    // A group that is cut, as if it were another run.
-                    "8:\n",
-                    "mov {count}, [{walk} + {IS_CUT}]\n",
+                    "cmp qword ptr [{walk} + {RUNS}], 1\n",
+                    "cmove {count}, [{walk} + {GROUPS_OF_LAST}]\n",
                     "test {count}, {count}\n",
-                    "jz 9f\n",
-                    "mov qword ptr [{walk} + {IS_CUT}], 0\n",
-                    "mov qword ptr [{walk} + {RUNS}], 1\n",
-                    "mov {a}, [{walk} + {LAST}]\n",
-                    "mov {pitch:e}, 4\n",
-                    lines!(),
-                    "jmp 6b\n",
+                    "jnz 6b\n",
 
                     // Rows that are left.
-                    "9:\n",
+                    "8:\n",
                     "mov {count}, [{walk} + {AFTER}]\n",
                     "test {count}, {count}\n",
                     "jz 30f\n",
                     "20:\n", finish!(), "dec {count}\n", "jnz 20b\n",
                     "30:\n",
+                    "vpcmpuw k1, zmm31, [rip + {NEAR} + {DOUBT}], 5\n",
                     "mov {sums}, [{walk} + {TO}]\n",
+
+                    "mov {count}, [{walk} + {END}]\n",
+                    "cmp {count}, {END_TWO}\n",
+                    "jb 50f\n",
+                    panel!("zmm24", "zmm25", "0"),
+                    panel!("zmm26", "zmm27", "128"),
+                    "ja 40f\n",
+                    rows!(end_two),
+                    "jmp 60f\n",
+                    "40:\n",
+                    "mov {count}, [{walk} + {LAST}]\n",
+                    rows!(end_cut),
+                    "jmp 60f\n",
+                    "50:\n",
                     rows!(put),
+
+                    // All are sure if it carries.
+                    "60:\n",
+                    "xor {sure:e}, {sure:e}\n",
+                    "kortestd k1, k1\n",
+                    "adc {sure:e}, {sure:e}\n",
                 ),
                 walk = in(reg) self,
                 panel = in(reg) before,
-                sums = inout(reg) &ORDER => _,
+                sums = out(reg) _,
                 bytes = inout(reg) start => _,
                 sure = out(reg) sure,
                 a = out(reg) _,
@@ -302,11 +446,13 @@ impl Walk {
                 STEP = const offset_of!(Walk, step),
                 RUNS = const offset_of!(Walk, runs),
                 GROUPS = const offset_of!(Walk, groups),
+                GROUPS_OF_LAST = const offset_of!(Walk, groups_of_last),
                 BESIDE_ONE = const offset_of!(Walk, beside_one),
                 BESIDE_TWO = const offset_of!(Walk, beside_two),
                 AFTER = const offset_of!(Walk, after),
                 REST = const offset_of!(Walk, rest),
-                IS_CUT = const offset_of!(Walk, is_cut),
+                END = const offset_of!(Walk, end),
+                END_TWO = const End::Two as usize,
                 LAST = const offset_of!(Walk, last),
                 RHS = const offset_of!(Walk, rhs),
                 AHEAD = const offset_of!(Walk, ahead),
@@ -320,10 +466,13 @@ impl Walk {
                 OFFSET = const offset_of!(Panel, offset),
                 LEAST = const offset_of!(Panel, least),
                 GREATEST = const offset_of!(Panel, greatest),
-                FLIP = const offset_of!(Panel, flip),
                 SIGNS = const offset_of!(Panel, signs),
-                SURE = const offset_of!(Panel, sure),
                 MASK = const offset_of!(Panel, mask),
+                NEAR = sym NEAR,
+                ORDER = const offset_of!(Near, order),
+                DOUBT = const offset_of!(Near, doubt),
+                HALF = const offset_of!(Near, half),
+                MOST = const offset_of!(Near, most),
                 out("zmm0") _, out("zmm1") _, out("zmm2") _, out("zmm3") _, out("zmm4") _, out("zmm5") _, out("zmm6") _,
                 out("zmm7") _, out("zmm8") _, out("zmm9") _, out("zmm10") _, out("zmm11") _, out("zmm12") _,
                 out("zmm13") _, out("zmm14") _, out("zmm15") _, out("zmm16") _, out("zmm17") _, out("zmm18") _,
@@ -333,6 +482,6 @@ impl Walk {
                 options(nostack),
             );
         }
-        sure
+        sure != 0
     }
 }

@@ -154,7 +154,8 @@ fn in_doubt<const W: usize, const ROWS: usize, const HAVE_TERMS: bool>(
     let end = End::of::<ROWS>(columns, last);
     end.scaled::<W, ROWS, HAVE_TERMS>(sums, terms, |half, x| match rule {
         Rule::Twice => scales[half].twice(x),
-        _ => scales[half].once(x),
+        Rule::TwiceUp | Rule::Once => scales[half].once(x),
+        Rule::Float => float(x, of_columns::<ROWS>(columns.factor, half)),
     })
 }
 
@@ -216,24 +217,23 @@ pub(in crate::kernel) fn relay_panel(
     last: Last,
     to: &mut MaybeUninit<Panel>,
 ) -> bool {
-    // Floats are rounded once: there is no doubt.
+    // Floats are rounded once: there is no doubt, except of 65536ths.
     let (scales, sure) = match rule {
         Rule::Float => (Near::of_floats::<2>(columns, &last), f32::INFINITY),
         _ => (Near::of::<2>(rule, columns, &last), near::SURE),
     };
     let Some([first, second]) = scales else { return false };
     let end = End::of::<2>(columns, &last);
-    let byte = |x: i32| (x - end.lowered()) as i8;
+    let in_units = |x| lanes(_mm512_castps_si512(_mm512_mul_ps(x, _mm512_set1_ps(near::UNITS))));
     to.write(Panel {
         added: [lanes(end.added[0]), lanes(end.added[1])],
-        scale: [lanes(_mm512_castps_si512(first.scale)), lanes(_mm512_castps_si512(second.scale))],
-        nudge: [lanes(first.nudge), lanes(second.nudge)],
+        scale: [in_units(first.scale), in_units(second.scale)],
+        nudge: [in_units(_mm512_castsi512_ps(first.nudge)), in_units(_mm512_castsi512_ps(second.nudge))],
         factor: [lanes(of_columns::<2>(columns.factor, 0)), lanes(of_columns::<2>(columns.factor, 1))],
         exponent: [lanes(of_columns::<2>(columns.exponent, 0)), lanes(of_columns::<2>(columns.exponent, 1))],
-        offset: [(last.offset - end.lowered()) as i16; _],
-        least: [byte(last.least); _],
-        greatest: [byte(last.greatest); _],
-        flip: [end.flip; _],
+        least: [(last.least - last.offset) as i16; _],
+        greatest: [(last.greatest - last.offset) as i16; _],
+        offset: [last.offset as i16; _],
         signs: if near::has_signs(rule, &last) { i32::MIN } else { 0 },
         sure,
         mask: u32::MAX >> (2 * LANES - cols),
@@ -249,6 +249,22 @@ fn lanes(vector: Vector) -> [i32; LANES] {
     let mut lanes = [0; LANES];
     store(&mut lanes, vector, true);
     lanes
+}
+
+/// Whether a number of a row of complete sums is in doubt, as it was beside multiplications.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+pub(in crate::kernel) fn relay_doubts(panel: &Panel, sums: &[i32; 2 * LANES]) -> bool {
+    let of_half = |half: usize| {
+        let x = _mm512_cvtepi32_ps(resume(sums[half * LANES..].first_chunk().expect("a vector of sums")));
+        let sign = _mm512_and_si512(_mm512_castps_si512(x), _mm512_set1_epi32(panel.signs));
+        let nudge = _mm512_xor_si512(sign, resume(&panel.nudge[half]));
+        let scale = _mm512_castsi512_ps(resume(&panel.scale[half]));
+        let z = _mm512_fmadd_ps(x, scale, _mm512_castsi512_ps(nudge));
+        let units = _mm512_cvtps_epi32(_mm512_min_ps(z, _mm512_set1_ps(near::MOST_UNITS)));
+        plus(units, _mm512_set1_epi32(near::HALF))
+    };
+    let lower = _mm512_and_si512(_mm512_min_epu16(of_half(0), of_half(1)), _mm512_set1_epi32(0xFFFF));
+    _mm512_cmplt_epu32_mask(lower, _mm512_set1_epi32(near::IN_DOUBT.into())) != 0
 }
 
 /// A row of complete sums, of which a number was in doubt.
@@ -330,27 +346,26 @@ impl End {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
     fn of<const ROWS: usize>(columns: &Columns, last: &Last) -> Self {
-        let flip = if last.greatest > 127 { 128 } else { 0 };
-        let byte = |x: i32| _mm512_set1_epi8((x - i32::from(flip)) as i8);
         let added = |half| {
             let sums = _mm512_mullo_epi32(of_columns::<ROWS>(columns.sums, half), _mm512_set1_epi32(columns.times));
             plus(of_columns::<ROWS>(columns.bias, half), sums)
         };
-        let (least, greatest) = (byte(last.least), byte(last.greatest));
-        Self { added: [added(0), added(1)], offset: last.offset, least, greatest, flip, order: order() }
+        Self::adding([added(0), added(1)], last)
     }
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
     fn of_panel<const ROWS: usize>(panel: &Panel) -> Self {
-        Self {
-            added: [of_lanes::<ROWS>(&panel.added, 0), of_lanes::<ROWS>(&panel.added, 1)],
-            offset: panel.last.offset,
-            least: _mm512_set1_epi8(panel.least[0]),
-            greatest: _mm512_set1_epi8(panel.greatest[0]),
-            flip: panel.flip[0],
-            order: order(),
-        }
+        Self::adding([of_lanes::<ROWS>(&panel.added, 0), of_lanes::<ROWS>(&panel.added, 1)], &panel.last)
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+    fn adding(added: [Vector; 2], last: &Last) -> Self {
+        let flip = if last.greatest > 127 { 128 } else { 0 };
+        let byte = |x: i32| _mm512_set1_epi8((x - i32::from(flip)) as i8);
+        let (least, greatest) = (byte(last.least), byte(last.greatest));
+        Self { added, offset: last.offset, least, greatest, flip, order: order() }
     }
 
     /// How much less words have to be than they are meant.

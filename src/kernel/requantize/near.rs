@@ -4,24 +4,32 @@
 //! `Rule::Once`, and where `right` is 0. Else it is 2^-(right + 1): what the first of two roundings may lift up to a tie, which the
 //! second one then rounds up; or for `Rule::Twice`, where the product is negative, minus that, for its ties go down.
 //!
-//! In floats z is off by at most |z| · 5 / 2²⁴: x, the factor (of which 24 bits are kept), their product and the sum are
-//! rounded. So whatever is farther than [`DOUBT`] from a tie is rounded as it should be if |z| < 257; and if it is greater, it
+//! In floats z is off by at most |z| · 4 / 2²⁴: x, the factor, their product and the sum are rounded; or, if the last two are fused,
+//! by at most |z| · 3 / 2²⁴. So whatever is farther than [`DOUBT`] from a tie is rounded as it should be if |z| < 257; and if it is greater, it
 //! is beyond all bytes, for what [`suits`] are bytes that stand for numbers of at most 256. Nor does an offset make it wrap around,
 //! if `right` is not 0.
 
 use super::{Last, Rule};
 
 /// How close to a tie a number has to lie to be in doubt.
-const DOUBT: f32 = 3.0 / 32768.0;
+const DOUBT: f32 = 5.0 / 65536.0;
 
 /// How far from an integer numbers are in doubt.
 pub(super) const SURE: f32 = 0.5 - DOUBT;
 
-/// The least factor, besides 0, that loses no more than a float of 24 bits has to when its last bits are cut.
-pub(super) const LEAST: i32 = 1 << 30;
+/// Numbers are also rounded to integers of so many to one, fused: they are off by 3 · 257 / 2⁸ + 1 / 2 of these at most.
+pub(super) const UNITS: f32 = 65536.0;
 
-/// The bits of a factor that a float has room for.
-pub(super) const KEPT: i32 = !127;
+/// Added to such an integer, it makes the upper word the number rounded, and the lower one less than [`IN_DOUBT`] if that is in doubt.
+pub(in crate::kernel) const HALF: i32 = (0.5 * UNITS) as i32 + LEAST_SURE - 1;
+pub(in crate::kernel) const IN_DOUBT: u16 = 2 * LEAST_SURE as u16 - 1;
+const LEAST_SURE: i32 = 4;
+
+/// What greater numbers, in such units, may be taken for: they are beyond all bytes.
+pub(in crate::kernel) const MOST_UNITS: f32 = 16384.0 * UNITS;
+
+/// The least factor of fixed point, besides 0.
+pub(super) const LEAST: i32 = 1 << 30;
 
 /// If the last so many bits of a factor are 0, and as many more as numbers are shifted to the right, then too many numbers are
 /// ties.
@@ -29,6 +37,9 @@ pub(super) const COARSE: i32 = 21;
 
 /// The most that a scale of [`super::Rule::Float`] may be, so that the sum of a product and an offset is in range.
 pub(super) const MOST: f32 = 0.5;
+
+/// If a scale of [`super::Rule::Float`] times this is an integer, then too many numbers are ties.
+pub(super) const COARSE_FLOAT: f32 = 1024.0;
 
 /// Whether the nudge's sign matters. It does not if negative numbers become the least byte, as they do where a layer ends with a
 /// ReLU: neither nudge makes them positive.
@@ -50,18 +61,32 @@ mod tests {
     use crate::output::Rounding;
     use proptest::prelude::*;
 
-    /// As vectors do it; None if it is in doubt.
-    fn near(rule: Rule, x: i32, factor: i32, right: u32, is_fused: bool) -> Option<i32> {
-        let scale = (factor & KEPT) as f32 * f32::from_bits((96 - right) << 23);
+    /// The scale, and the nudge of x.
+    fn scaling(rule: Rule, x: i32, factor: i32, right: u32) -> (f32, f32) {
+        let scale = factor as f32 * f32::from_bits((96 - right) << 23);
         let nudge = match rule {
             Rule::Once => 0.0,
             _ if right == 0 => 0.0,
             Rule::Twice => f32::from_bits((126 - right) << 23).copysign(x as f32),
             _ => f32::from_bits((126 - right) << 23),
         };
+        (scale, nudge)
+    }
+
+    /// As vectors do it; None if it is in doubt.
+    fn near(rule: Rule, x: i32, factor: i32, right: u32, is_fused: bool) -> Option<i32> {
+        let (scale, nudge) = scaling(rule, x, factor, right);
         let z = if is_fused { (x as f32).mul_add(scale, nudge) } else { x as f32 * scale + nudge };
         let rounded = z.round_ties_even();
         ((z - rounded).abs() <= SURE).then_some(rounded as i32)
+    }
+
+    /// As [`near`], fused, in units.
+    fn near_in_units(rule: Rule, x: i32, factor: i32, right: u32) -> Option<i32> {
+        let (scale, nudge) = scaling(rule, x, factor, right);
+        let z = (x as f32).mul_add(scale * UNITS, nudge * UNITS).min(MOST_UNITS);
+        let units = z.round_ties_even() as i32 + HALF;
+        (units as u16 >= IN_DOUBT).then_some(units >> 16)
     }
 
     fn agree(x: i32, factor: i32, right: u32) {
@@ -69,7 +94,8 @@ mod tests {
         for ((rule, rounding), is_fused) in rules.into_iter().flat_map(|rule| [(rule, false), (rule, true)]) {
             let exact = rounding.scaled(x, factor, -(right as i32));
             let confined = |x: i32| x.clamp(-256, 256);
-            if let Some(found) = near(rule, x, factor, right, is_fused) {
+            let in_units = if is_fused { near_in_units(rule, x, factor, right) } else { None };
+            for found in [near(rule, x, factor, right, is_fused), in_units].into_iter().flatten() {
                 assert_eq!(confined(found), confined(exact), "{rounding:?}: {x} * {factor} * 2^-(31 + {right})");
             }
         }

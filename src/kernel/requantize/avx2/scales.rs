@@ -189,13 +189,12 @@ impl Near {
             let is_bad = _mm256_or_si256(_mm256_or_si256(is_coarse, is_small), is_whole);
             let is_other = _mm256_andnot_si256(is_zero, is_bad);
             let power = |greatest| _mm256_castsi256_ps(_mm256_slli_epi32::<23>(_mm256_sub_epi32(all(greatest), right)));
-            let kept = _mm256_and_si256(factor, all(near::KEPT));
             let is_nudged = _mm256_castsi256_ps(match rule {
                 Rule::Once => all(0),
                 _ => _mm256_cmpgt_epi32(right, all(0)),
             });
             let near = Self {
-                scale: _mm256_mul_ps(_mm256_cvtepi32_ps(kept), power(96)),
+                scale: _mm256_mul_ps(_mm256_cvtepi32_ps(factor), power(96)),
                 nudge: _mm256_and_ps(is_nudged, power(126)),
             };
             (is_other, near)

@@ -140,11 +140,19 @@ pub(super) struct Near {
 }
 
 impl Near {
-    /// Those of [`Small`], which need no nudges.
+    /// Those of [`Small`], which need no nudges, if few numbers are ties.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
     pub(super) fn of_floats<const ROWS: usize>(columns: &Columns, last: &Last) -> Option<[Self; 2]> {
         let [first, second] = Small::of::<ROWS>(columns, last)?;
+        let is_coarse = |scale: &Small| {
+            let rest = _mm512_reduce_ps::<0>(_mm512_mul_ps(scale.0, _mm512_set1_ps(near::COARSE_FLOAT)));
+            let is_whole = _mm512_cmp_ps_mask::<_CMP_EQ_OQ>(rest, _mm512_setzero_ps());
+            _mm512_mask_cmp_ps_mask::<_CMP_NEQ_OQ>(is_whole, scale.0, _mm512_setzero_ps()) != 0
+        };
+        if is_coarse(&first) || is_coarse(&second) {
+            return None;
+        }
         let nudge = _mm512_setzero_si512();
         Some([Self { scale: first.0, nudge }, Self { scale: second.0, nudge }])
     }
@@ -152,9 +160,12 @@ impl Near {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
     pub(super) fn of_panel<const ROWS: usize>(panel: &Panel) -> [Self; 2] {
-        let of_half = |half| {
-            let (scale, nudge) = (of_lanes::<ROWS>(&panel.scale, half), of_lanes::<ROWS>(&panel.nudge, half));
-            Self { scale: _mm512_castsi512_ps(scale), nudge }
+        // Powers of two change nothing else.
+        let unit = _mm512_set1_ps(1.0 / near::UNITS);
+        let of_lanes = |lanes, half| _mm512_mul_ps(_mm512_castsi512_ps(of_lanes::<ROWS>(lanes, half)), unit);
+        let of_half = |half| Self {
+            scale: of_lanes(&panel.scale, half),
+            nudge: _mm512_castps_si512(of_lanes(&panel.nudge, half)),
         };
         [of_half(0), of_half(1)]
     }
@@ -176,8 +187,7 @@ impl Near {
             let suits = suits & _mm512_test_epi32_mask(right, right);
             let is_other = !suits & _mm512_test_epi32_mask(factor, factor);
             let power = |greatest| _mm512_slli_epi32::<23>(_mm512_sub_epi32(_mm512_set1_epi32(greatest), right));
-            let kept = _mm512_and_si512(factor, _mm512_set1_epi32(near::KEPT));
-            let scale = _mm512_mul_ps(_mm512_cvtepi32_ps(kept), _mm512_castsi512_ps(power(96)));
+            let scale = _mm512_mul_ps(_mm512_cvtepi32_ps(factor), _mm512_castsi512_ps(power(96)));
             let is_nudged = if matches!(rule, Rule::Once) { 0 } else { _mm512_test_epi32_mask(right, right) };
             let nudge = _mm512_maskz_mov_epi32(is_nudged, power(126));
             (is_other, Self { scale, nudge })
