@@ -12,6 +12,7 @@ use crate::reading::Reading;
 use crate::segment::AddSegmentFn;
 use crate::span::Spans;
 use once_cell::sync::Lazy;
+use std::ops::Range;
 
 pub(crate) use dequantize::{FloatClamp, FloatColumns, FloatRows};
 pub(crate) use few_lines::{FewLines, Product as FewProduct};
@@ -52,6 +53,8 @@ pub struct Kernel {
     /// A faster kernel of the same instruction set, which sums small numbers in 16 bits. It is in no list: a product
     /// chooses it for its operands.
     pub(crate) narrow: Option<&'static Kernel>,
+    /// How it multiplies all lines at once whose sums are the result, if it does.
+    sums: Option<SumsFn>,
     /// How it multiplies tiles while those before become bytes, if it does.
     pub(crate) relay: Option<&'static RelayFns>,
     is_supported: fn() -> bool,
@@ -63,6 +66,25 @@ pub struct Kernel {
 /// # Safety
 /// The CPU has the features that the function was compiled for. Nobody else uses the tile's part of the result.
 pub(crate) type TileFn = unsafe fn(tile: &Tile, acc: &mut [i32]);
+
+/// Multiplies a tile of however many lines, of runs of 4 bytes at least, by one panel, fresh, and brings the sums to their place.
+///
+/// # Safety
+/// As for a [`TileFn`].
+pub(crate) type SumsFn = unsafe fn(tile: &Tile, sums: &Sums);
+
+/// So many rows in tiles of no more than `most`, as equal as can be: the first few are one row longer.
+#[inline(always)]
+pub(crate) fn tiles(rows: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
+    let tiles = rows.div_ceil(most).max(1);
+    let (short, longer) = (rows / tiles, rows % tiles);
+    let mut end = 0;
+    (0..tiles).map(move |i| {
+        let start = end;
+        end += short + usize::from(i < longer);
+        start..end
+    })
+}
 
 /// What one call of a [`TileFn`] multiplies.
 #[derive(Clone)]
@@ -130,6 +152,13 @@ impl Kernel {
     /// The kernels of this architecture, best first, whether this processor runs them or not.
     pub(crate) fn all() -> impl Iterator<Item = &'static Kernel> {
         KERNELS.iter().copied()
+    }
+
+    /// How it multiplies all lines of a product of one slice at once, in runs of so many bytes, by a panel of so many columns, if the
+    /// sums are the result. Of half a panel's columns half of what is multiplied would be for nothing.
+    #[inline(always)]
+    pub(crate) fn sums(&self, run: usize, cols: usize) -> Option<SumsFn> {
+        self.sums.filter(|_| run >= 4 && cols > self.width / 2)
     }
 
     /// The kernels that this processor runs, best first.
@@ -228,7 +257,7 @@ macro_rules! kernel {
         name: $name:literal, features: [$($feature:tt),*],
         groups: $groups:ident, rows: $rows:literal, width: $width:literal,
         tile: $tile:expr $(, writes: $writes:ident)? $(, takes: $takes:ident)?, shuffle: $($shuffle:ident)::+ $(, wide: $($wide:ident)::+)?,
-        few_lines: $($few_lines:ident)::+ $(, narrow: $narrow:expr)? $(, relay: $relay:ident)? $(,)?
+        few_lines: $($few_lines:ident)::+ $(, narrow: $narrow:expr)? $(, sums: $sums:expr)? $(, relay: $relay:ident)? $(,)?
     ) => {
         pub(crate) static KERNEL: $crate::kernel::Kernel = {
             use $crate::kernel::{self, FewLines, FewProduct, Kernel, Tile};
@@ -362,6 +391,7 @@ macro_rules! kernel {
                 vectors,
                 taps: kernel::TapsWays::of(&[$($feature),*]),
                 narrow: [$($narrow)?].as_slice().first().copied(),
+                sums: [$($sums as kernel::SumsFn)?].as_slice().first().copied(),
                 relay: [$(&$relay::RELAY)?].as_slice().first().copied(),
                 is_supported: || true $(&& cpu_has!($feature))*,
             }
@@ -396,6 +426,10 @@ mod avx512vnni;
 mod avx512vnni_few;
 #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
 mod avx512vnni_relay;
+#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+mod avx512vnni_sums;
+#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+mod avx512vnni_walk;
 #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
 mod avxvnni;
 #[cfg(all(target_arch = "x86_64", not(only_avx2)))]

@@ -253,9 +253,7 @@ impl Product<'_> {
     /// How tiles become bytes while others are multiplied, if they do.
     fn relay<'f, 'r>(&self, rows: usize, finish: &'f Finish<'r>) -> Option<Relay<'f, 'r>> {
         let [lhs, rhs] = &self.sides;
-        let is_other =
-            self.rescale.is_some() || self.scaled.is_some() || self.blocks.depth.pieces > 1 || lhs.is_turned();
-        if is_other {
+        if self.rescale.is_some() || self.scaled.is_some() || self.blocks.depth.pieces > 1 {
             return None;
         }
         Relay::new(self.kernel, finish, (lhs.offset.uniform()?, rhs.offset.uniform()?), rows, self.depth)

@@ -181,8 +181,7 @@ impl Small {
         let is_turned = self.is_in_place && self.readings[LHS].is_turn();
         let width = kernel.width;
         // Where two tiles are worked in, more are finished together, so `acc` has room for these.
-        let offsets = uniform.filter(|_| !is_turned);
-        let mut relay = offsets.and_then(|offsets| Relay::new(kernel, finish, offsets, rows, depth));
+        let mut relay = uniform.and_then(|offsets| Relay::new(kernel, finish, offsets, rows, depth));
         let kept = uniform.and_then(|offsets| finish.kept(offsets));
         // Not `step_by`, which divides.
         let (mut panel, mut first) = (0, 0);
@@ -211,6 +210,16 @@ impl Small {
                 (region.rows, region.row_sums) = (0..rows, &*lhs_sums);
                 // SAFETY: as above.
                 unsafe { relay.multiply(tile, &region, acc) }
+                (panel, first) = (panel + count, end);
+                continue;
+            }
+            if let Some((out, offsets)) = as_sums
+                && let Some(multiply) = kernel.sums(depth, tile.cols)
+            {
+                let (cols, row_sums, col_sums) = (region.cols.clone(), &*lhs_sums, region.col_sums);
+                let sums = Sums { out, row: 0, cols, row_sums, col_sums, offsets, depth };
+                // SAFETY: whoever has a kernel has a CPU that runs it; and as above.
+                unsafe { multiply(&tile, &sums) }
                 (panel, first) = (panel + count, end);
                 continue;
             }

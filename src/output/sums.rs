@@ -1,5 +1,7 @@
 //! Sums that are the result: nothing but offsets is added to them.
 
+#[cfg(target_arch = "x86_64")]
+use crate::kernel::relay::Terms;
 use crate::matrix::{Block, Output};
 use std::ops::Range;
 
@@ -34,6 +36,24 @@ impl Sums<'_> {
     pub(crate) unsafe fn rows(&self, count: usize) -> Block<'_, i32> {
         // SAFETY: this function's own promise.
         unsafe { self.out.block(self.row..self.row + count, self.cols.clone()) }
+    }
+
+    /// Where so many rows begin, and how many elements they are apart.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub(crate) fn place(&self, rows: usize) -> (*mut i32, usize) {
+        assert!(self.row + rows <= self.out.rows && self.cols.end <= self.out.cols);
+        let (first, stride) = self.out.place();
+        (first.wrapping_add(self.row * stride + self.cols.start), stride)
+    }
+
+    /// What is added to so many rows.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub(crate) fn terms(&self, rows: usize) -> Terms<'_> {
+        assert!(self.row_sums.is_empty() || self.row_sums.len() >= rows);
+        let (a, b) = self.offsets;
+        Terms { sums: self.row_sums, depth: a.wrapping_mul(self.depth as i32), times: b, bias: &[] }
     }
 
     /// What is added to the rows of a tile of `N`.

@@ -1,7 +1,7 @@
 //! What a worker multiplies at a time: rows of a block by the columns of one panel.
 
 use super::{Desk, LHS, Product};
-use crate::kernel::Tile;
+use crate::kernel::{Tile, tiles};
 use crate::matrix::Lines;
 use crate::output::{Finish, Region, Relay, Sums};
 use crate::prepare::Prepared;
@@ -57,6 +57,15 @@ impl Stripe<'_> {
                 tile.lhs = all;
                 // SAFETY: as above.
                 unsafe { relay.multiply(tile.clone(), &self.region(start..start + step), room) };
+                continue;
+            }
+            if let Some(sums) = &sums
+                && slices == 1
+                && let Some(multiply) = kernel.sums(all.len(), self.cols.len())
+            {
+                tile.lhs = all;
+                // SAFETY: as above, and whoever has a kernel has a CPU that runs it.
+                unsafe { multiply(&tile, &sums.part(start - self.rows.start)) }
                 continue;
             }
             for rows in tiles(step, kernel.rows) {
@@ -142,16 +151,4 @@ impl Stripe<'_> {
             cols: self.cols.clone(),
         }
     }
-}
-
-/// So many rows in tiles of no more than `most`, as equal as can be: the first few are one row longer.
-fn tiles(rows: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
-    let tiles = rows.div_ceil(most);
-    let (short, longer) = (rows / tiles, rows % tiles);
-    let mut end = 0;
-    (0..tiles).map(move |i| {
-        let start = end;
-        end += short + usize::from(i < longer);
-        start..end
-    })
 }

@@ -1,0 +1,264 @@
+//! AVX-512 VNNI: how tiles of 12 × 32 are multiplied in assembly, what it reads, and where it stores.
+
+use super::Tile;
+use super::relay::{ROWS, Terms, WIDTH};
+use super::vector512::{Vector, plus};
+use crate::matrix::{Encoding, Lines};
+use crate::pack;
+use std::arch::x86_64::*;
+use std::mem::MaybeUninit;
+use std::ops::Range;
+use std::ptr;
+
+mod assembly;
+
+/// How far, as `vector_tile` says.
+const AHEAD: usize = 8192;
+
+/// Rows by which all panels are multiplied before the next, at most.
+pub(super) const MOST: usize = 16 * ROWS;
+
+/// How bytes of lines are read. (Numbers, for the assembly.)
+pub(super) mod lhs {
+    pub(in crate::kernel) const UNSIGNED: usize = 0;
+    pub(in crate::kernel) const SIGNED: usize = 1;
+    /// As unsigned ones, 128 more than the signed ones that lie there.
+    pub(in crate::kernel) const TURNED: usize = 2;
+}
+
+/// Calls a function of which the first parameter says how the bytes of a tile's lines are read.
+macro_rules! by_lhs {
+    ($tile:expr, |$lhs:ident| $call:expr) => {
+        match $crate::kernel::avx512vnni_walk::lhs_of($tile) {
+            $crate::kernel::avx512vnni_walk::lhs::SIGNED => {
+                const $lhs: usize = $crate::kernel::avx512vnni_walk::lhs::SIGNED;
+                $call
+            }
+            $crate::kernel::avx512vnni_walk::lhs::TURNED => {
+                const $lhs: usize = $crate::kernel::avx512vnni_walk::lhs::TURNED;
+                $call
+            }
+            _ => {
+                const $lhs: usize = $crate::kernel::avx512vnni_walk::lhs::UNSIGNED;
+                $call
+            }
+        }
+    };
+}
+
+/// Calls a function of which a parameter says how many rows a tile has.
+macro_rules! by_rows {
+    ($rows:expr, |$n:ident| $call:expr) => {
+        by_rows!($rows, |$n| $call, 1 2 3 4 5 6 7 8 9 10 11 12)
+    };
+    ($rows:expr, |$n:ident| $call:expr, $($number:literal)*) => {
+        match $rows {
+            $($number => {
+                const $n: usize = $number;
+                $call
+            })*
+            _ => unreachable!("a tile has 1 to ROWS lines"),
+        }
+    };
+}
+
+pub(super) use {by_lhs, by_rows};
+
+/// One of [`lhs`].
+#[inline(always)]
+pub(super) fn lhs_of(tile: &Tile) -> usize {
+    match tile.lhs_encoding {
+        Encoding::S8 => lhs::SIGNED,
+        Encoding::U8 if tile.is_turned => lhs::TURNED,
+        Encoding::U8 => lhs::UNSIGNED,
+    }
+}
+
+/// What the assembly reads, and counts down.
+#[repr(C)]
+pub(super) struct Walk {
+    /// What each row adds.
+    pub rows: *const i32,
+    /// The first line, how far the next one lies, and how far the next of `runs` runs.
+    line: *const u8,
+    pitch: usize,
+    step: usize,
+    runs: usize,
+    /// Groups of a run, and of the last one those that do not belong to the end.
+    groups: usize,
+    groups_of_last: usize,
+    /// Rows before that go beside one group each, and beside two. Others go after the last group.
+    beside_one: usize,
+    beside_two: usize,
+    after: usize,
+    /// Groups of the first run that are left.
+    rest: usize,
+    end: End,
+    /// If it is cut, the last group of each line.
+    pub last: *const [u8; 4],
+    pub rhs: *const u8,
+    /// How far ahead the panel is fetched.
+    ahead: usize,
+    /// Where the sums go.
+    pub to: *mut i32,
+    /// The sums before, and where their bytes go.
+    pub sums: *const i32,
+    pub bytes: *mut u8,
+    /// Bytes from one row of the result to the next.
+    pub stride: usize,
+    /// If sums are the result, a bit for each column that there is.
+    pub mask: u32,
+}
+
+/// What comes last, row by row: what a row has left is multiplied, and its sums are stored, while the next is multiplied. A processor
+/// that stores 32 bytes at once takes four steps for a row, as many as two of its groups; if they came all together, the next tile
+/// would wait behind them.
+#[derive(Clone, Copy)]
+#[repr(usize)]
+enum End {
+    /// Sums are only stored.
+    None,
+    /// The last two groups.
+    Two,
+    /// The last whole group, and one in which the depth ends.
+    Cut,
+}
+
+impl Walk {
+    /// That of no lines.
+    pub(super) const NONE: Self = Self {
+        rows: ptr::null(),
+        line: ptr::null(),
+        pitch: 0,
+        step: 0,
+        runs: 1,
+        groups: 0,
+        groups_of_last: 0,
+        beside_one: 0,
+        beside_two: 0,
+        after: 0,
+        rest: 0,
+        end: End::None,
+        last: ptr::null(),
+        rhs: ptr::null(),
+        ahead: 0,
+        to: ptr::null_mut(),
+        sums: ptr::null(),
+        bytes: ptr::null_mut(),
+        stride: 0,
+        mask: 0,
+    };
+
+    /// That of a tile's lines, however many, and the first of so many panels.
+    #[inline(always)]
+    pub(super) fn of(tile: &Tile, panels: usize) -> Self {
+        let lhs = &tile.lhs;
+        let groups = pack::groups::<{ WIDTH / 16 }, 64>(&tile.rhs[..tile.rhs.len() / panels]).len();
+        // Packed lines may be longer.
+        let (whole, is_cut) = ((lhs.len() / 4).min(groups), !lhs.len().is_multiple_of(4));
+        assert!(lhs.runs() * whole + usize::from(is_cut) <= groups);
+        assert!(tile.fresh && whole > 0 && (lhs.runs() == 1 || !is_cut));
+        let (end, at_end) = match (whole, is_cut) {
+            (_, true) => (End::Cut, 1),
+            (1, false) => (End::None, 0),
+            (_, false) => (End::Two, 2),
+        };
+        let (line, pitch, step) = lhs.places();
+        let mut walk = Self {
+            line,
+            pitch,
+            step,
+            runs: lhs.runs(),
+            groups: whole,
+            groups_of_last: whole - at_end,
+            end,
+            rhs: tile.rhs.as_ptr(),
+            // Beyond all panels there may be a page that nobody knows where to find.
+            ahead: if tile.reach < 2 * AHEAD { 0 } else { AHEAD },
+            ..Self::NONE
+        };
+        walk.beside(0);
+        walk
+    }
+
+    /// Goes to a tile's first line.
+    #[inline(always)]
+    pub(super) fn start(&mut self, lhs: &Lines, line: usize) {
+        let (first, pitch, _) = lhs.places();
+        (self.line, self.runs) = (first.wrapping_add(line * pitch), lhs.runs());
+    }
+
+    /// Passes so many rows of an edge.
+    #[inline(always)]
+    pub(super) fn pass(&mut self, rows: usize) {
+        (self.rows, self.last) = (self.rows.wrapping_add(rows), self.last.wrapping_add(rows));
+    }
+
+    /// So many rows before go beside the groups of the first run, as evenly as they can.
+    #[inline(always)]
+    pub(super) fn beside(&mut self, rows: usize) {
+        // Of one run, the first is the last.
+        let groups = if self.runs == 1 { self.groups_of_last } else { self.groups };
+        self.beside_two = groups.saturating_sub(rows).min(rows);
+        self.beside_one = (groups - 2 * self.beside_two).min(rows - self.beside_two);
+        self.after = rows - self.beside_one - self.beside_two;
+        self.rest = groups - self.beside_one - 2 * self.beside_two;
+    }
+}
+
+/// What rows of at most [`MOST`] have besides their lines, on cache lines of its own.
+#[repr(C, align(64))]
+pub(super) struct Edge {
+    added: MaybeUninit<[i32; MOST]>,
+    last: MaybeUninit<[[u8; 4]; MOST]>,
+}
+
+impl Edge {
+    pub(super) const NONE: Self = Self { added: MaybeUninit::uninit(), last: MaybeUninit::uninit() };
+
+    /// Finds what these rows add, and the group in which their lines end, if the depth ends within a group: numbers for the
+    /// walk's `rows` and `last`.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn find(&mut self, lhs: &Lines, terms: &Terms, rows: Range<usize>) -> (*const i32, *const [u8; 4]) {
+        assert!(rows.len() <= MOST);
+        let (added, last) = (self.added.as_mut_ptr().cast::<i32>(), self.last.as_mut_ptr().cast::<[u8; 4]>());
+        for first in (0..rows.len()).step_by(16) {
+            // SAFETY: there is room for whole vectors, for `MOST` is a multiple of 16.
+            unsafe { _mm512_store_si512(added.wrapping_add(first).cast(), terms_from(terms, rows.start + first)) }
+        }
+        let rest = lhs.len() % 4;
+        if rest > 0 {
+            for (i, line) in lhs.part(rows).iter().enumerate() {
+                let end = u32::from_le_bytes(*line.last_chunk().expect("a whole group before"));
+                // SAFETY: there are no more lines than places.
+                unsafe { last.wrapping_add(i).write((end >> (32 - 8 * rest)).to_le_bytes()) }
+            }
+        }
+        (added, last)
+    }
+}
+
+/// Those from row `first` on, as many as there are of 16.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn terms_from(terms: &Terms, first: usize) -> Vector {
+    let mut sums = _mm512_set1_epi32(terms.depth);
+    if let Some(of_rows) = terms.sums.get(first..).filter(|rows| !rows.is_empty()) {
+        sums = plus(sums, load(of_rows));
+    }
+    let products = _mm512_mullo_epi32(sums, _mm512_set1_epi32(terms.times));
+    match terms.bias.get(first..).filter(|rows| !rows.is_empty()) {
+        Some(of_rows) => plus(products, load(of_rows)),
+        None => products,
+    }
+}
+
+/// As many as there are of 16. Not of none: processors take long to load nothing where no memory is.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn load(numbers: &[i32]) -> Vector {
+    let count = numbers.len().min(16);
+    // SAFETY: what is loaded lies within the slice.
+    unsafe { _mm512_maskz_loadu_epi32(((1u32 << count) - 1) as u16, numbers.as_ptr()) }
+}

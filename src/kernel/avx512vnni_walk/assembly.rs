@@ -1,0 +1,501 @@
+//! The assembly of a tile: its groups, and between them rows of the tile before. The compiler would run out of registers: 24 sums,
+//! 2 vectors of a panel and 1 of a line leave 5 to a row.
+
+use super::{End, Walk, lhs};
+use crate::kernel::relay::{Panel, WIDTH};
+use crate::kernel::requantize::near;
+use std::arch::asm;
+use std::mem::offset_of;
+
+/// The same for each row that there is: its number, the registers of its sums, and where its line is.
+macro_rules! rows {
+    ($each:ident) => {
+        concat!(
+            $each!("0", "zmm0", "zmm1", "{a}"),
+            $each!("1", "zmm2", "zmm3", "{a} + {pitch}"),
+            $each!("2", "zmm4", "zmm5", "{a} + 2*{pitch}"),
+            $each!("3", "zmm6", "zmm7", "{b}"),
+            $each!("4", "zmm8", "zmm9", "{b} + {pitch}"),
+            $each!("5", "zmm10", "zmm11", "{b} + 2*{pitch}"),
+            $each!("6", "zmm12", "zmm13", "{c}"),
+            $each!("7", "zmm14", "zmm15", "{c} + {pitch}"),
+            $each!("8", "zmm16", "zmm17", "{c} + 2*{pitch}"),
+            $each!("9", "zmm18", "zmm19", "{d}"),
+            $each!("10", "zmm20", "zmm21", "{d} + {pitch}"),
+            $each!("11", "zmm22", "zmm23", "{d} + 2*{pitch}"),
+        )
+    };
+}
+
+/// Sums begin with what their row and their column add, which is in `zmm24` and `zmm25`.
+#[rustfmt::skip]
+macro_rules! begin {
+    ($row:literal, $first:literal, $second:literal, $line:literal) => {
+        concat!(
+            ".if {ROWS} > ", $row, "\n",
+            "vpaddd ", $first, ", zmm24, dword ptr [{a} + 4*", $row, "]{{1to16}}\n",
+            "vpaddd ", $second, ", zmm25, dword ptr [{a} + 4*", $row, "]{{1to16}}\n",
+            ".endif\n",
+        )
+    };
+}
+
+/// A group of a line times that of the panel. `vpdpbusd` takes the unsigned bytes first.
+#[rustfmt::skip]
+macro_rules! multiply {
+    ($first:literal, $second:literal, [$line:literal, $at:literal] in $spread:literal, $panel:literal, $other:literal) => {
+        concat!(
+            "vpbroadcastd ", $spread, ", dword ptr [", $line, $at, "]\n",
+            ".if {LHS} == {TURNED}\n",
+            "vpxord ", $spread, ", ", $spread, ", dword ptr [rip + {KNOWN} + {TURN}]{{1to16}}\n",
+            ".endif\n",
+            ".if {LHS} == {SIGNED}\n",
+            "vpdpbusd ", $first, ", ", $panel, ", ", $spread, "\n",
+            "vpdpbusd ", $second, ", ", $other, ", ", $spread, "\n",
+            ".else\n",
+            "vpdpbusd ", $first, ", ", $spread, ", ", $panel, "\n",
+            "vpdpbusd ", $second, ", ", $spread, ", ", $other, "\n",
+            ".endif\n",
+        )
+    };
+}
+
+#[rustfmt::skip]
+macro_rules! dot {
+    ($row:tt, $first:literal, $second:literal, $line:literal) => {
+        concat!(
+            ".if {ROWS} > ", $row, "\n",
+            multiply!($first, $second, [$line, ""] in "zmm26", "zmm24", "zmm25"),
+            ".endif\n",
+        )
+    };
+}
+
+/// As [`dot`], with a step of what makes bytes of a row before.
+#[rustfmt::skip]
+macro_rules! dot_beside {
+    ($row:tt, $first:literal, $second:literal, $line:literal) => {
+        concat!(dot!($row, $first, $second, $line), step!($row))
+    };
+}
+
+/// To the room from where the next tile takes them.
+#[rustfmt::skip]
+macro_rules! put {
+    ($row:literal, $first:literal, $second:literal, $line:literal) => {
+        concat!(
+            ".if {ROWS} > ", $row, "\n",
+            "vmovdqu64 [{sums} + 128*", $row, "], ", $first, "\n",
+            "vmovdqu64 [{sums} + 128*", $row, " + 64], ", $second, "\n",
+            ".endif\n",
+        )
+    };
+}
+
+/// To their row of the result.
+#[rustfmt::skip]
+macro_rules! put_out {
+    ($row:literal, $first:literal, $second:literal, $line:literal) => {
+        concat!(
+            ".if {ROWS} > ", $row, "\n",
+            "vmovdqu32 [{to}]{{k2}}, ", $first, "\n",
+            "vmovdqu32 [{to} + 64]{{k3}}, ", $second, "\n",
+            "add {to}, {stride}\n",
+            ".endif\n",
+        )
+    };
+}
+
+/// The end of a line: its last group but one, then the one that lies `at` some other place.
+#[rustfmt::skip]
+macro_rules! end {
+    ($put:ident, $row:tt, $first:literal, $second:literal, $line:literal, [$last:literal, $at:literal]) => {
+        concat!(
+            ".if {ROWS} > ", $row, "\n",
+            multiply!($first, $second, [$line, ""] in "zmm28", "zmm24", "zmm25"),
+            multiply!($first, $second, [$last, $at] in "zmm29", "zmm26", "zmm27"),
+            ".endif\n",
+            $put!($row, $first, $second, $line),
+        )
+    };
+}
+
+macro_rules! end_two {
+    ($row:tt, $first:literal, $second:literal, $line:literal) => {
+        end!(put, $row, $first, $second, $line, [$line, " + 4"])
+    };
+}
+
+macro_rules! end_cut {
+    ($row:tt, $first:literal, $second:literal, $line:literal) => {
+        end!(put, $row, $first, $second, $line, ["{count} + 4*", $row])
+    };
+}
+
+macro_rules! end_two_out {
+    ($row:tt, $first:literal, $second:literal, $line:literal) => {
+        end!(put_out, $row, $first, $second, $line, [$line, " + 4"])
+    };
+}
+
+macro_rules! end_cut_out {
+    ($row:tt, $first:literal, $second:literal, $line:literal) => {
+        end!(put_out, $row, $first, $second, $line, ["{count} + 4*", $row])
+    };
+}
+
+/// All lines, from the first one on.
+#[rustfmt::skip]
+macro_rules! lines {
+    () => {
+        concat!(
+            "lea {b}, [{a} + 2*{pitch}]\n", "add {b}, {pitch}\n",
+            "lea {c}, [{b} + 2*{pitch}]\n", "add {c}, {pitch}\n",
+            "lea {d}, [{c} + 2*{pitch}]\n", "add {d}, {pitch}\n",
+        )
+    };
+}
+
+/// A group of the panel.
+#[rustfmt::skip]
+macro_rules! panel {
+    ($first:literal, $second:literal, $at:literal) => {
+        concat!(
+            "vmovdqu64 ", $first, ", [{rhs} + ", $at, "]\n",
+            "vmovdqu64 ", $second, ", [{rhs} + ", $at, " + 64]\n",
+            "prefetcht0 [{rhs} + {ahead} + ", $at, "]\n",
+            "prefetcht0 [{rhs} + {ahead} + ", $at, " + 64]\n",
+        )
+    };
+}
+
+/// A group of all lines.
+#[rustfmt::skip]
+macro_rules! group {
+    ($dot:ident) => {
+        concat!(
+            panel!("zmm24", "zmm25", "0"),
+            rows!($dot),
+            "add {a}, 4\n", "add {b}, 4\n", "add {c}, 4\n", "add {d}, 4\n",
+            "sub {rhs}, -128\n",
+        )
+    };
+}
+
+/// A row before becomes bytes, step by step, so that none waits for the one before beside multiplications that could begin: 65536ths
+/// of what it is to be, of which the upper words count. `zmm31` has the least of all lower words, which tell how far numbers are from
+/// ties.
+#[rustfmt::skip]
+macro_rules! step {
+    ("0") => { concat!(
+        "vcvtdq2ps zmm27, [{sums}]\n",
+        "vcvtdq2ps zmm28, [{sums} + 64]\n",
+        "sub {sums}, -128\n",
+    ) };
+    ("1") => { concat!(
+        "vpandd zmm29, zmm27, dword ptr [{panel} + {SIGNS}]{{1to16}}\n",
+        "vpandd zmm30, zmm28, dword ptr [{panel} + {SIGNS}]{{1to16}}\n",
+    ) };
+    ("2") => { concat!(
+        "vpxord zmm29, zmm29, [{panel} + {NUDGE}]\n",
+        "vpxord zmm30, zmm30, [{panel} + {NUDGE} + 64]\n",
+    ) };
+    ("3") => { concat!(
+        "vfmadd132ps zmm27, zmm29, [{panel} + {SCALE}]\n",
+        "vfmadd132ps zmm28, zmm30, [{panel} + {SCALE} + 64]\n",
+    ) };
+    // The lesser of floats, as of integers. What is less than all integers becomes the least.
+    ("4") => { concat!(
+        "vpminsd zmm27, zmm27, dword ptr [rip + {KNOWN} + {MOST}]{{1to16}}\n",
+        "vpminsd zmm28, zmm28, dword ptr [rip + {KNOWN} + {MOST}]{{1to16}}\n",
+    ) };
+    ("5") => { concat!(
+        "vcvtps2dq zmm29, zmm27\n",
+        "vcvtps2dq zmm30, zmm28\n",
+        "vmovdqa64 zmm27, [rip + {KNOWN} + {ORDER}]\n",
+    ) };
+    ("6") => { concat!(
+        "vpaddd zmm29, zmm29, dword ptr [rip + {KNOWN} + {HALF}]{{1to16}}\n",
+        "vpaddd zmm30, zmm30, dword ptr [rip + {KNOWN} + {HALF}]{{1to16}}\n",
+    ) };
+    ("7") => { concat!(
+        "vpminuw zmm31, zmm31, zmm29\n",
+        "vpermi2w zmm27, zmm29, zmm30\n",
+    ) };
+    ("8") => { concat!(
+        "vpminuw zmm31, zmm31, zmm30\n",
+        "vpmaxsw zmm27, zmm27, [{panel} + {LEAST}]\n",
+    ) };
+    ("9") => { "vpminsw zmm27, zmm27, [{panel} + {GREATEST}]\n" };
+    ("10") => { "vpaddw zmm27, zmm27, [{panel} + {OFFSET}]\n" };
+    ("11") => { concat!(
+        "vpmovwb [{bytes}]{{k2}}, zmm27\n",
+        "add {bytes}, [{walk} + {STRIDE}]\n",
+    ) };
+}
+
+/// All steps of a row beside no group.
+#[rustfmt::skip]
+macro_rules! finish {
+    () => {
+        concat!(
+            step!("0"), step!("1"), step!("2"), step!("3"), step!("4"), step!("5"),
+            step!("6"), step!("7"), step!("8"), step!("9"), step!("10"), step!("11"),
+        )
+    };
+}
+
+/// What is the same for all panels.
+#[repr(C, align(64))]
+struct Known {
+    /// Where the upper words of two vectors lie.
+    order: [u16; 32],
+    /// What lower words are less than where a number is in doubt, which no upper word is.
+    doubt: [[u16; 2]; 16],
+    half: i32,
+    /// More than any number that becomes a byte other than the greatest, and so little that half may be added: the bits of a float.
+    most: u32,
+    /// What makes unsigned bytes of signed ones.
+    turn: [u8; 4],
+}
+
+static KNOWN: Known = {
+    let mut order = [0; 32];
+    let mut i = 0;
+    while i < order.len() {
+        order[i] = 2 * i as u16 + 1;
+        i += 1;
+    }
+    Known {
+        order,
+        doubt: [[near::IN_DOUBT, 0]; 16],
+        half: near::HALF,
+        most: near::MOST_UNITS.to_bits(),
+        turn: [128; 4],
+    }
+};
+
+/// All rows' sums.
+#[rustfmt::skip]
+macro_rules! begin_all {
+    ($of_cols:literal) => {
+        concat!(
+            "vmovdqu64 zmm24, [", $of_cols, "]\n",
+            "vmovdqu64 zmm25, [", $of_cols, " + 64]\n",
+            "mov {a}, [{walk} + {OF_ROWS}]\n",
+            rows!(begin),
+            "mov {pitch}, [{walk} + {PITCH}]\n",
+            "mov {rhs}, [{walk} + {RHS}]\n",
+            "mov {ahead}, [{walk} + {AHEAD}]\n",
+            "mov {a}, [{walk} + {LINE}]\n",
+            lines!(),
+        )
+    };
+}
+
+/// Groups that are left of the first run, and those of the others.
+#[rustfmt::skip]
+macro_rules! rest_of_runs {
+    () => {
+        concat!(
+            "mov {count}, [{walk} + {REST}]\n",
+            "test {count}, {count}\n",
+            "jz 7f\n",
+            "6:\n", group!(dot), "dec {count}\n", "jnz 6b\n",
+
+            // The next run.
+            "7:\n",
+            "dec qword ptr [{walk} + {RUNS}]\n",
+            "jz 8f\n",
+            "mov {a}, [{walk} + {LINE}]\n",
+            "add {a}, [{walk} + {STEP}]\n",
+            "mov [{walk} + {LINE}], {a}\n",
+            lines!(),
+            "mov {count}, [{walk} + {GROUPS}]\n",
+            "cmp qword ptr [{walk} + {RUNS}], 1\n",
+            "cmove {count}, [{walk} + {GROUPS_OF_LAST}]\n",
+            "test {count}, {count}\n",
+            "jnz 6b\n",
+            "8:\n",
+        )
+    };
+}
+
+/// The end of all lines, in whichever of three ways.
+#[rustfmt::skip]
+macro_rules! ends {
+    ($two:ident, $cut:ident, $none:ident) => {
+        concat!(
+            "mov {count}, [{walk} + {END}]\n",
+            "cmp {count}, {END_TWO}\n",
+            "jb 50f\n",
+            panel!("zmm24", "zmm25", "0"),
+            panel!("zmm26", "zmm27", "128"),
+            "ja 40f\n",
+            rows!($two),
+            "jmp 60f\n",
+            "40:\n",
+            "mov {count}, [{walk} + {LAST}]\n",
+            rows!($cut),
+            "jmp 60f\n",
+            "50:\n",
+            rows!($none),
+            "60:\n",
+        )
+    };
+}
+
+/// Assembly, its own operands, and those of all.
+macro_rules! walk {
+    ($assembly:expr, $walk:ident, {$($own:tt)*}) => {
+        asm!(
+            $assembly,
+            $($own)*
+            walk = in(reg) $walk,
+            a = out(reg) _,
+            b = out(reg) _,
+            c = out(reg) _,
+            d = out(reg) _,
+            pitch = out(reg) _,
+            rhs = out(reg) _,
+            ahead = out(reg) _,
+            count = out(reg) _,
+            ROWS = const ROWS,
+            LHS = const LHS,
+            SIGNED = const lhs::SIGNED,
+            TURNED = const lhs::TURNED,
+            OF_ROWS = const offset_of!(Walk, rows),
+            LINE = const offset_of!(Walk, line),
+            PITCH = const offset_of!(Walk, pitch),
+            STEP = const offset_of!(Walk, step),
+            RUNS = const offset_of!(Walk, runs),
+            GROUPS = const offset_of!(Walk, groups),
+            GROUPS_OF_LAST = const offset_of!(Walk, groups_of_last),
+            REST = const offset_of!(Walk, rest),
+            END = const offset_of!(Walk, end),
+            END_TWO = const End::Two as usize,
+            LAST = const offset_of!(Walk, last),
+            RHS = const offset_of!(Walk, rhs),
+            AHEAD = const offset_of!(Walk, ahead),
+            TO = const offset_of!(Walk, to),
+            STRIDE = const offset_of!(Walk, stride),
+            KNOWN = sym KNOWN,
+            TURN = const offset_of!(Known, turn),
+            out("zmm0") _, out("zmm1") _, out("zmm2") _, out("zmm3") _, out("zmm4") _, out("zmm5") _, out("zmm6") _,
+            out("zmm7") _, out("zmm8") _, out("zmm9") _, out("zmm10") _, out("zmm11") _, out("zmm12") _,
+            out("zmm13") _, out("zmm14") _, out("zmm15") _, out("zmm16") _, out("zmm17") _, out("zmm18") _,
+            out("zmm19") _, out("zmm20") _, out("zmm21") _, out("zmm22") _, out("zmm23") _, out("zmm24") _,
+            out("zmm25") _, out("zmm26") _, out("zmm27") _, out("zmm28") _, out("zmm29") _, out("zmm30") _,
+            out("zmm31") _, out("k1") _, out("k2") _, out("k3") _,
+            options(nostack),
+        )
+    };
+}
+
+impl Walk {
+    /// Multiplies the lines and brings their sums, to which rows and columns add theirs, to their place.
+    ///
+    /// # Safety
+    /// Everything that it points at may be read or written, as far as it says.
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+    pub(in crate::kernel) unsafe fn sum<const ROWS: usize, const LHS: usize>(&mut self, of_cols: &[i32; WIDTH]) {
+        // SAFETY: this function's own promise.
+        unsafe {
+            walk!(
+                concat!(
+                    begin_all!("{to}"),
+                    "kmovw k2, [{walk} + {MASK}]\n",
+                    "kmovw k3, [{walk} + {MASK} + 2]\n",
+                    "mov {to}, [{walk} + {TO}]\n",
+                    "mov {stride}, [{walk} + {STRIDE}]\n",
+                    rest_of_runs!(),
+                    ends!(end_two_out, end_cut_out, put_out),
+                ),
+                self,
+                {
+                    to = inout(reg) of_cols => _,
+                    stride = out(reg) _,
+                    MASK = const offset_of!(Walk, mask),
+                }
+            );
+        }
+    }
+
+    /// Multiplies the lines while the sums before become bytes. Whether all of these are surely what they should be.
+    ///
+    /// # Safety
+    /// Everything that it points at may be read or written, as far as it says.
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+    pub(in crate::kernel) unsafe fn run<const ROWS: usize, const LHS: usize>(
+        &mut self,
+        start: *const Panel,
+        before: *const Panel,
+    ) -> bool {
+        let sure: u32;
+        // SAFETY: this function's own promise.
+        unsafe {
+            walk!(
+                concat!(
+                    begin_all!("{bytes} + {ADDED}"),
+                    "vpternlogd zmm31, zmm31, zmm31, 255\n",
+                    "kmovd k2, [{panel} + {MASK}]\n",
+                    "mov {sums}, [{walk} + {SUMS}]\n",
+                    "mov {bytes}, [{walk} + {BYTES}]\n",
+
+                    // The first run, with the rows before.
+                    "mov {count}, [{walk} + {BESIDE_TWO}]\n",
+                    "test {count}, {count}\n",
+                    "jz 3f\n",
+                    "2:\n", group!(dot), group!(dot_beside), "dec {count}\n", "jnz 2b\n",
+                    "3:\n",
+                    "mov {count}, [{walk} + {BESIDE_ONE}]\n",
+                    "test {count}, {count}\n",
+                    "jz 5f\n",
+                    "4:\n", group!(dot_beside), "dec {count}\n", "jnz 4b\n",
+                    "5:\n",
+                    rest_of_runs!(),
+
+                    // Rows that are left.
+                    "mov {count}, [{walk} + {AFTER}]\n",
+                    "test {count}, {count}\n",
+                    "jz 30f\n",
+                    "20:\n", finish!(), "dec {count}\n", "jnz 20b\n",
+                    "30:\n",
+                    "vpcmpuw k1, zmm31, [rip + {KNOWN} + {DOUBT}], 5\n",
+                    "mov {sums}, [{walk} + {TO}]\n",
+                    ends!(end_two, end_cut, put),
+
+                    // All are sure if it carries.
+                    "xor {sure:e}, {sure:e}\n",
+                    "kortestd k1, k1\n",
+                    "adc {sure:e}, {sure:e}\n",
+                ),
+                self,
+                {
+                    panel = in(reg) before,
+                    sums = out(reg) _,
+                    bytes = inout(reg) start => _,
+                    sure = out(reg) sure,
+                    BESIDE_ONE = const offset_of!(Walk, beside_one),
+                    BESIDE_TWO = const offset_of!(Walk, beside_two),
+                    AFTER = const offset_of!(Walk, after),
+                    SUMS = const offset_of!(Walk, sums),
+                    BYTES = const offset_of!(Walk, bytes),
+                    ADDED = const offset_of!(Panel, added),
+                    SCALE = const offset_of!(Panel, scale),
+                    NUDGE = const offset_of!(Panel, nudge),
+                    OFFSET = const offset_of!(Panel, offset),
+                    LEAST = const offset_of!(Panel, least),
+                    GREATEST = const offset_of!(Panel, greatest),
+                    SIGNS = const offset_of!(Panel, signs),
+                    MASK = const offset_of!(Panel, mask),
+                    ORDER = const offset_of!(Known, order),
+                    DOUBT = const offset_of!(Known, doubt),
+                    HALF = const offset_of!(Known, half),
+                    MOST = const offset_of!(Known, most),
+                }
+            );
+        }
+        sure != 0
+    }
+}
