@@ -180,7 +180,6 @@ impl Small {
         let as_sums = finish.sums().zip(uniform);
         let is_turned = self.is_in_place && self.readings[LHS].is_turn();
         let width = kernel.width;
-        // Where two tiles are worked in, more are finished together, so `acc` has room for these.
         let mut relay = uniform.and_then(|offsets| Relay::new(kernel, finish, offsets, rows, depth));
         let kept = uniform.and_then(|offsets| finish.kept(offsets));
         // Not `step_by`, which divides.
@@ -319,13 +318,16 @@ impl Room {
         is_ready: bool,
         is_summed: [bool; 2],
     ) -> Self {
+        // Whoever has more rows than one tile may work in two.
+        let acc_rows =
+            if shape.rows <= kernel.rows { shape.rows } else { shape.rows.min(tiles.together).max(2 * kernel.rows) };
         let cols = if is_ready { 0 } else { shape.cols.next_multiple_of(kernel.width) };
         Self {
             lhs: if is_in_place { 0 } else { shape.rows * tiles.pitch },
             rhs: cols * kernel.pad(shape.depth),
             lhs_sums: if is_summed[LHS] { shape.rows } else { 0 },
             rhs_sums: if is_summed[RHS] { cols } else { 0 },
-            acc: shape.rows.min(tiles.together) * kernel.width,
+            acc: acc_rows * kernel.width,
         }
     }
 

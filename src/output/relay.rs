@@ -42,11 +42,10 @@ impl<'r, 'a> Relay<'r, 'a> {
         rows: usize,
         depth: usize,
     ) -> Option<Self> {
-        /// Tiles of a panel, and depths of all of its rows.
-        const TILES: usize = 4;
-        const DEPTHS: usize = 4096;
+        /// Depths of all rows.
+        const DEPTHS: usize = 2048;
         let (ways, layer) = ways(kernel, finish.quick.as_ref())?;
-        if rows <= (TILES - 1) * ROWS || rows.saturating_mul(depth) < DEPTHS || depth < LEAST_DEPTH {
+        if rows <= ROWS || rows.saturating_mul(depth) < DEPTHS || depth < LEAST_DEPTH {
             return None;
         }
         let (out, last) = layer.place(&finish.store);
