@@ -158,13 +158,9 @@ fn kept_panels(
 /// How many bytes of the caller's a product may need.
 pub(crate) fn workspace_len(context: &Context, lhs: &Factor, rhs: &Factor) -> Result<usize, Error> {
     let Some(shape) = shape(lhs, rhs)? else { return Ok(0) };
-    // Whether threads are worth it is decided anew by each call, and another call's strides may be others.
-    let len = |threads, are_pages_apart| {
-        let lhs = &lhs.supposed_to_lie(are_pages_apart);
-        with_walk(context, lhs, rhs, shape, threads, |walk| walk.scratch_len(None))
-    };
-    let most = |threads| len(threads, false).max(len(threads, true));
-    Ok(Scratch::callers_len(most(1).max(most(context.threads()))))
+    // Whether threads are worth it is decided anew by each call.
+    let len = |threads| with_walk(context, lhs, rhs, shape, threads, |walk| walk.scratch_len(None));
+    Ok(Scratch::callers_len(len(1).max(len(context.threads()))))
 }
 
 /// The ways to compute a product, lent by whoever made them: to move them would take longer than some products do.

@@ -49,17 +49,6 @@ impl Kernel {
         self.groups.pad(depth)
     }
 
-    /// Whether it reads an LHS where it lies, beside an RHS of so many lines. If its lines begin at the same place of memory pages,
-    /// which are what a way of the first cache holds, those of a tile push each other out of it: with 8 ways such products took
-    /// 1.06 of the time, so beside many lines of an RHS they are copied.
-    #[inline]
-    pub(crate) fn reads_in_place(&self, lhs: &Operand, reading: &Reading, are_pages_apart: bool, cols: usize) -> bool {
-        const WAYS: usize = 8;
-        const MANY: usize = 256;
-        let compete = are_pages_apart && cols >= MANY && lhs.lines.min(self.rows) > WAYS;
-        self.groups.can_read_in_place(lhs, reading) && !compete
-    }
-
     /// Bytes from one packed line of an LHS to the next: an odd number of cache lines, so that lines do not compete for the
     /// same places in the caches.
     pub(crate) fn pitch(&self, depth: usize) -> usize {

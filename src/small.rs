@@ -86,7 +86,7 @@ impl Small {
             }
         };
         let lhs_reading = Reading::plain(lhs.encoding(), lhs_to);
-        let is_in_place = kernel.reads_in_place(operand, &lhs_reading, lhs.are_pages_apart(), shape.cols);
+        let is_in_place = kernel.groups.can_read_in_place(operand, &lhs_reading);
         let is_added_to = |factor: &Factor, reading| factor.line_offsets(reading).uniform() != Some(0);
         let is_summed = [is_added_to(rhs, &rhs_reading), is_added_to(lhs, &lhs_reading)];
         let tiles = Tiles::new(kernel, shape);
@@ -180,6 +180,10 @@ impl Small {
         let as_sums = finish.sums().zip(uniform);
         let is_turned = self.is_in_place && self.readings[LHS].is_turn();
         let width = kernel.width;
+        let height = match lines.together(kernel.rows) {
+            fewer if fewer < height => rows.div_ceil(rows.div_ceil(fewer)),
+            _ => height,
+        };
         let mut relay = uniform.and_then(|offsets| Relay::new(kernel, finish, offsets, rows, depth));
         let kept = uniform.and_then(|offsets| finish.kept(offsets));
         // Not `step_by`, which divides.

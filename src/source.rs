@@ -37,8 +37,6 @@ pub(crate) struct Source<'a> {
     segment: Option<usize>,
     pieces: usize,
     reading: Reading,
-    /// Whether it is an operand that kernels read where it lies.
-    is_in_place: bool,
     /// For each panel how many groups of its stretches sums of 16 bits hold, if that is known.
     spans: Option<&'a [u8]>,
     pub offset: LineOffsets<'a>,
@@ -96,7 +94,11 @@ impl<'a> Source<'a> {
 
     fn in_place(&self) -> Option<&Operand<'a>> {
         match &self.input {
-            Input::Operand(operand) if self.is_in_place => Some(operand),
+            Input::Operand(operand)
+                if self.side == Side::Lhs && self.kernel.groups.can_read_in_place(operand, &self.reading) =>
+            {
+                Some(operand)
+            }
             _ => None,
         }
     }

@@ -33,7 +33,7 @@ unsafe fn multiply_as<const LHS: usize>(strip: &Strip, open: &mut Open, room: &m
             let mut before = if open.count > 0 { result.panels[open.panel].as_ptr() } else { own };
             walk.rhs = tile.rhs[i * len..].as_ptr();
             (walk.rows, walk.last) = of_rows;
-            for rows in tiles(some.len(), ROWS) {
+            for rows in tiles(some.len(), lhs.together(ROWS)) {
                 let (row, count) = (some.start + rows.start, rows.len());
                 walk.start(lhs, row);
                 if open.count != beside {

@@ -23,7 +23,7 @@ unsafe fn multiply_as<const LHS: usize>(tile: &Tile, sums: &Sums) {
     (walk.to, walk.stride) = (to, stride * size_of::<i32>());
     for some in tiles(lhs.count(), MOST) {
         (walk.rows, walk.last) = edge.find(lhs, &terms, some.clone());
-        for rows in tiles(some.len(), ROWS) {
+        for rows in tiles(some.len(), lhs.together(ROWS)) {
             let count = rows.len();
             walk.start(lhs, some.start + rows.start);
             // SAFETY: lines and the panel reach as far as `Walk::of` asserts; there are as many terms and last groups as rows;

@@ -363,7 +363,7 @@ fn a_product_cut_into_blocks_and_slices_agrees_with_the_definition() {
     }
 }
 
-/// They compete for the first cache, so that they are copied beside many others.
+/// They compete for the first cache, so that fewer are multiplied together.
 #[test]
 fn lines_a_memory_page_apart_are_multiplied_as_any_others() {
     for (encodings, depth) in [

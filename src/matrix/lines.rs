@@ -57,6 +57,15 @@ impl<'a> Lines<'a> {
         self.count
     }
 
+    /// How many had better be read together, so many at most: those that begin at the same place of memory pages, which are
+    /// what a way of the first cache holds, push each other out of its 8 ways, one of which others need.
+    #[inline(always)]
+    pub(crate) fn together(&self, most: usize) -> usize {
+        const PAGE: usize = 4096;
+        const WAYS: usize = 8;
+        if self.pitch.is_multiple_of(PAGE) && most > WAYS { WAYS - 1 } else { most }
+    }
+
     /// How many bytes a run has.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {

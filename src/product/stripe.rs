@@ -68,7 +68,7 @@ impl Stripe<'_> {
                 unsafe { multiply(&tile, &sums.part(start - self.rows.start)) }
                 continue;
             }
-            for rows in tiles(step, kernel.rows) {
+            for rows in tiles(step, all.together(kernel.rows)) {
                 tile.lhs = all.part(rows.clone());
                 let rows = start + rows.start..start + rows.end;
                 tile.sums = sums.as_ref().map(|sums| sums.part(rows.start - self.rows.start));

@@ -21,12 +21,7 @@ pub struct Factor<'a> {
     /// What the caller says of the elements.
     promised: ElementRange,
     pub(super) requantization: Option<Requantization>,
-    /// Whether its lines count as whole memory pages apart, wherever they lie: for questions about operands of any stride.
-    are_pages_apart: Option<bool>,
 }
-
-/// Bytes of a memory page, and of a way of the first cache.
-const PAGE: usize = 4096;
 
 #[derive(Clone, Copy)]
 pub(super) enum Item<'a> {
@@ -44,7 +39,6 @@ impl<'a> Factor<'a> {
         offset: Offset::Uniform(0),
         promised: ElementRange { least: 0, greatest: 0 },
         requantization: None,
-        are_pages_apart: None,
     };
 
     /// The operand with `offset` added to its elements: one for all lines, or one for each.
@@ -76,7 +70,7 @@ impl<'a> Factor<'a> {
             assert!(offsets.len() >= lines, "an offset for each line");
         }
         let promised = ElementRange::all(encoding);
-        Self { item, first: 0, lines, offset, promised, requantization: None, are_pages_apart: None }
+        Self { item, first: 0, lines, offset, promised, requantization: None }
     }
 
     /// Has it read elements that lie elsewhere. False, and it stays where it is, if they would reach beyond the address space.
@@ -232,20 +226,6 @@ impl<'a> Factor<'a> {
             Item::Operand(_) | Item::Patches(_) => None,
             Item::Packed(packed) => packed.segment(),
         }
-    }
-
-    /// As if its lines were whole memory pages apart, or not.
-    pub(crate) fn supposed_to_lie(self, are_pages_apart: bool) -> Self {
-        Self { are_pages_apart: Some(are_pages_apart), ..self }
-    }
-
-    /// Whether contiguous lines begin at the same place of memory pages.
-    #[inline]
-    pub(crate) fn are_pages_apart(&self) -> bool {
-        self.are_pages_apart.unwrap_or_else(|| match &self.item {
-            Item::Operand(operand) => operand.pitch().is_multiple_of(PAGE),
-            Item::Patches(_) | Item::Packed(_) => false,
-        })
     }
 
     /// How many bits of its elements count.

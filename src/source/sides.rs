@@ -89,12 +89,6 @@ impl<'a> Sides<'a> {
         let source = |side, factor: &Factor<'a>, ready: Option<&'a Packed>, reading, offset, is_summed| {
             let (depth, own) = (factor.depth(), factor.segment().unwrap_or(0));
             let line = ready.map_or(Line { depth, bits: Bits::ALL, segment: own }, Packed::line);
-            let is_in_place = match factor.item {
-                Item::Operand(operand) if side == Side::Lhs => {
-                    kernel.reads_in_place(&operand, &reading, factor.are_pages_apart(), rhs.lines())
-                }
-                _ => false,
-            };
             Source {
                 kernel,
                 side,
@@ -111,7 +105,6 @@ impl<'a> Sides<'a> {
                 segments: segments[if side == Side::Lhs { 0 } else { 1 }],
                 segment,
                 reading,
-                is_in_place,
                 // Segments begin anywhere, but spans are of windows that begin with stretches.
                 spans: ready.and_then(Packed::spans).filter(|_| segment.is_none()),
                 offset,
