@@ -154,11 +154,10 @@ impl Kernel {
         KERNELS.iter().copied()
     }
 
-    /// How it multiplies all lines of a product of one slice at once, in runs of so many bytes, by a panel of so many columns, if the
-    /// sums are the result. Of half a panel's columns half of what is multiplied would be for nothing.
+    /// How it multiplies all lines of a product of one slice at once, in runs of so many bytes, if the sums are the result.
     #[inline(always)]
-    pub(crate) fn sums(&self, run: usize, cols: usize) -> Option<SumsFn> {
-        self.sums.filter(|_| run >= 4 && cols > self.width / 2)
+    pub(crate) fn sums(&self, run: usize) -> Option<SumsFn> {
+        self.sums.filter(|_| run >= 4)
     }
 
     /// The kernels that this processor runs, best first.

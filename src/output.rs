@@ -34,7 +34,7 @@ pub use logistic::Logistic;
 pub(crate) use panels::KeptPanels;
 pub use quantize_down::QuantizeDown;
 pub(crate) use region::{LineOffsets, Region};
-pub(crate) use relay::Relay;
+pub(crate) use relay::{Panels, Relay};
 pub(crate) use rescale::Rescale;
 pub use residual::{Element, Residual};
 pub use scale::{Rounding, Scale};

@@ -5,7 +5,7 @@ use crate::buffer::Carver;
 use crate::context::Context;
 use crate::desks::Desks;
 use crate::kernel::{Kernel, MAX_WIDTH};
-use crate::output::{Finish, Relay, Rescale};
+use crate::output::{Finish, Panels, Relay, Rescale};
 use crate::prepare::{Prepared, Room};
 use crate::segment::Edge;
 use crate::source::{Factor, Sides, Source, Space};
@@ -232,7 +232,8 @@ impl Product<'_> {
         finish: &Finish,
         desk: &mut Desk,
     ) {
-        let mut relay = self.relay(rows.len(), finish);
+        let mut panels = Panels::NONE;
+        let mut relay = self.relay(rows.len(), finish, &mut panels);
         for col in cols.clone().step_by(self.kernel.width) {
             let stripe = Stripe {
                 product: self,
@@ -251,11 +252,11 @@ impl Product<'_> {
     }
 
     /// How tiles become bytes while others are multiplied, if they do.
-    fn relay<'f, 'r>(&self, rows: usize, finish: &'f Finish<'r>) -> Option<Relay<'f, 'r>> {
+    fn relay<'f, 'r>(&self, rows: usize, finish: &'f Finish<'r>, panels: &'f mut Panels) -> Option<Relay<'f, 'r>> {
         let [lhs, rhs] = &self.sides;
         if self.rescale.is_some() || self.scaled.is_some() || self.blocks.depth.pieces > 1 {
             return None;
         }
-        Relay::new(self.kernel, finish, (lhs.offset.uniform()?, rhs.offset.uniform()?), rows, self.depth)
+        Relay::new(self.kernel, finish, (lhs.offset.uniform()?, rhs.offset.uniform()?), rows, self.depth, panels)
     }
 }

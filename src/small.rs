@@ -4,7 +4,7 @@ use crate::blocks::Shape;
 use crate::buffer::Carver;
 use crate::kernel::{Kernel, Tile};
 use crate::matrix::{Lines, Operand};
-use crate::output::{Finish, LineOffsets, Region, Relay, Sums};
+use crate::output::{Finish, LineOffsets, Panels, Region, Relay, Sums};
 use crate::packed::Packed;
 use crate::prepare::Prepared;
 use crate::reading::Reading;
@@ -184,7 +184,8 @@ impl Small {
             fewer if fewer < height => rows.div_ceil(rows.div_ceil(fewer)),
             _ => height,
         };
-        let mut relay = uniform.and_then(|offsets| Relay::new(kernel, finish, offsets, rows, depth));
+        let mut relay_panels = Panels::NONE;
+        let mut relay = uniform.and_then(|offsets| Relay::new(kernel, finish, offsets, rows, depth, &mut relay_panels));
         let kept = uniform.and_then(|offsets| finish.kept(offsets));
         // Not `step_by`, which divides.
         let (mut panel, mut first) = (0, 0);
@@ -217,7 +218,7 @@ impl Small {
                 continue;
             }
             if let Some((out, offsets)) = as_sums
-                && let Some(multiply) = kernel.sums(depth, tile.cols)
+                && let Some(multiply) = kernel.sums(depth)
             {
                 let (cols, row_sums, col_sums) = (region.cols.clone(), &*lhs_sums, region.col_sums);
                 let sums = Sums { out, row: 0, cols, row_sums, col_sums, offsets, depth };

@@ -9,11 +9,14 @@ use crate::output::Sums;
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 pub(super) unsafe fn multiply(tile: &Tile, sums: &Sums) {
     // SAFETY: this function's own promise.
-    by_lhs!(tile, |LHS| unsafe { multiply_as::<LHS>(tile, sums) })
+    match tile.cols > WIDTH / 2 {
+        true => by_lhs!(tile, |LHS| unsafe { multiply_as::<LHS, true>(tile, sums) }),
+        false => by_lhs!(tile, |LHS| unsafe { multiply_as::<LHS, false>(tile, sums) }),
+    }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-unsafe fn multiply_as<const LHS: usize>(tile: &Tile, sums: &Sums) {
+unsafe fn multiply_as<const LHS: usize, const WIDE: bool>(tile: &Tile, sums: &Sums) {
     let lhs = &tile.lhs;
     let (of_cols, terms) = (sums.of_cols(), sums.terms(lhs.count()));
     let (to, stride) = sums.place(lhs.count());
@@ -28,7 +31,7 @@ unsafe fn multiply_as<const LHS: usize>(tile: &Tile, sums: &Sums) {
             walk.start(lhs, some.start + rows.start);
             // SAFETY: lines and the panel reach as far as `Walk::of` asserts; there are as many terms and last groups as rows;
             // `place` asserts that the result has the rows and columns, which are this tile's by this function's own promise.
-            by_rows!(count, |N| unsafe { walk.sum::<N, LHS>(&of_cols) });
+            by_rows!(count, |N| unsafe { walk.sum::<N, LHS, WIDE>(&of_cols) });
             walk.pass(count);
             walk.to = walk.to.wrapping_add(count * stride);
         }

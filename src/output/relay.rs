@@ -15,6 +15,13 @@ const LEAST: usize = WIDTH / 2;
 /// A whole group of every kernel that relays tiles.
 const LEAST_DEPTH: usize = 4;
 
+/// Room for a relay's panels, which would take long to move.
+pub(crate) struct Panels([MaybeUninit<Panel>; 2]);
+
+impl Panels {
+    pub(crate) const NONE: Self = Self([const { MaybeUninit::uninit() }; 2]);
+}
+
 /// Tiles of a product, one after the other, and the one that was multiplied last.
 pub(crate) struct Relay<'r, 'a> {
     ways: &'static RelayFns,
@@ -24,7 +31,7 @@ pub(crate) struct Relay<'r, 'a> {
     offsets: (i32, i32),
     kept: Option<&'r KeptPanels>,
     /// That at hand, and that of the open tile, if there are any, unless they are kept.
-    panels: [MaybeUninit<Panel>; 2],
+    panels: &'r mut [MaybeUninit<Panel>; 2],
     /// Which ones are at hand.
     at: Range<usize>,
     /// The tile that is still to be finished.
@@ -41,6 +48,7 @@ impl<'r, 'a> Relay<'r, 'a> {
         offsets: (i32, i32),
         rows: usize,
         depth: usize,
+        panels: &'r mut Panels,
     ) -> Option<Self> {
         /// Depths of all rows.
         const DEPTHS: usize = 2048;
@@ -56,7 +64,7 @@ impl<'r, 'a> Relay<'r, 'a> {
             last,
             offsets,
             kept: finish.kept(offsets),
-            panels: [const { MaybeUninit::uninit() }; 2],
+            panels: &mut panels.0,
             at: 0..0,
             open: Open::NONE,
         })

@@ -61,7 +61,7 @@ impl Stripe<'_> {
             }
             if let Some(sums) = &sums
                 && slices == 1
-                && let Some(multiply) = kernel.sums(all.len(), self.cols.len())
+                && let Some(multiply) = kernel.sums(all.len())
             {
                 tile.lhs = all;
                 // SAFETY: as above, and whoever has a kernel has a CPU that runs it.

@@ -34,7 +34,9 @@ macro_rules! begin {
         concat!(
             ".if {ROWS} > ", $row, "\n",
             "vpaddd ", $first, ", zmm24, dword ptr [{a} + 4*", $row, "]{{1to16}}\n",
+            ".if {WIDE}\n",
             "vpaddd ", $second, ", zmm25, dword ptr [{a} + 4*", $row, "]{{1to16}}\n",
+            ".endif\n",
             ".endif\n",
         )
     };
@@ -51,10 +53,14 @@ macro_rules! multiply {
             ".endif\n",
             ".if {LHS} == {SIGNED}\n",
             "vpdpbusd ", $first, ", ", $panel, ", ", $spread, "\n",
+            ".if {WIDE}\n",
             "vpdpbusd ", $second, ", ", $other, ", ", $spread, "\n",
+            ".endif\n",
             ".else\n",
             "vpdpbusd ", $first, ", ", $spread, ", ", $panel, "\n",
+            ".if {WIDE}\n",
             "vpdpbusd ", $second, ", ", $spread, ", ", $other, "\n",
+            ".endif\n",
             ".endif\n",
         )
     };
@@ -99,7 +105,9 @@ macro_rules! put_out {
         concat!(
             ".if {ROWS} > ", $row, "\n",
             "vmovdqu32 [{to}]{{k2}}, ", $first, "\n",
+            ".if {WIDE}\n",
             "vmovdqu32 [{to} + 64]{{k3}}, ", $second, "\n",
+            ".endif\n",
             "add {to}, {stride}\n",
             ".endif\n",
         )
@@ -362,6 +370,7 @@ macro_rules! walk {
             count = out(reg) _,
             ROWS = const ROWS,
             LHS = const LHS,
+            WIDE = const WIDE as usize,
             SIGNED = const lhs::SIGNED,
             TURNED = const lhs::TURNED,
             OF_ROWS = const offset_of!(Walk, rows),
@@ -393,12 +402,16 @@ macro_rules! walk {
 }
 
 impl Walk {
-    /// Multiplies the lines and brings their sums, to which rows and columns add theirs, to their place.
+    /// Multiplies the lines and brings their sums, to which rows and columns add theirs, to their place. Unless it is wide, only the
+    /// first half of the columns.
     ///
     /// # Safety
     /// Everything that it points at may be read or written, as far as it says.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-    pub(in crate::kernel) unsafe fn sum<const ROWS: usize, const LHS: usize>(&mut self, of_cols: &[i32; WIDTH]) {
+    pub(in crate::kernel) unsafe fn sum<const ROWS: usize, const LHS: usize, const WIDE: bool>(
+        &mut self,
+        of_cols: &[i32; WIDTH],
+    ) {
         // SAFETY: this function's own promise.
         unsafe {
             walk!(
@@ -431,6 +444,7 @@ impl Walk {
         start: *const Panel,
         before: *const Panel,
     ) -> bool {
+        const WIDE: bool = true;
         let sure: u32;
         // SAFETY: this function's own promise.
         unsafe {
