@@ -335,7 +335,11 @@ macro_rules! kernel {
             fn sum_lines(lines: &Lines, encoding: Encoding, sums: &mut [i32]) {
                 let sum_bytes = |whole: &[_], last: &_, added| $($shuffle)::+::sum_bytes(whole, last, added);
                 let sum_four = |lines: [&[_]; _], added| $($shuffle)::+::sum_four(lines, added);
-                pack::sum_lines::<WIDENED>(lines, encoding, sums, sum_bytes, sum_four)
+                #[allow(unused, reason = "not all have it")]
+                let sum_sixteen = |lines: &Lines, encoding, sums: &mut [_; 16]| {
+                    $($($wide)::+::sum_sixteen(lines, encoding, sums))?
+                };
+                pack::sum_lines::<WIDENED, WIDE>(lines, encoding, sums, sum_bytes, sum_four, sum_sixteen)
             }
             // Not an `unsafe` call: the compiler checks that the list covers the tile's features.
             $(#[target_feature(enable = $feature)])*

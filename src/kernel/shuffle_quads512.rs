@@ -4,7 +4,7 @@ use super::avx512vnni::dot;
 pub(super) use super::shuffle_quads::{interleave, sum_bytes, sum_four, transpose, turn};
 use super::vector256::prefetch;
 use super::vector512::{Vector, load, plus, store as store_sums, store_bytes, zero};
-use crate::matrix::{Chunks, Encoding};
+use crate::matrix::{Chunks, Encoding, Lines};
 use crate::pack::{CHUNK, DEPTHS, FOUR_PANELS, TWO_PANELS};
 use std::arch::x86_64::*;
 use std::ops::Range;
@@ -222,4 +222,46 @@ fn add_dots<const W: usize, const SIGNED: bool>(groups: &[[u8; 4]], sums: &mut [
 fn add_group<const W: usize, const SIGNED: bool>(sums: Vector, group: &[[u8; 4]; W], column: usize) -> Vector {
     let bytes = group.as_chunks::<CHUNK>().0[column].as_flattened().first_chunk().expect("16 groups");
     dot::<SIGNED>(sums, load(bytes), _mm512_set1_epi8(1))
+}
+
+/// The sums of the numbers of sixteen lines.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+pub(super) fn sum_sixteen(lines: &Lines, encoding: Encoding, sums: &mut [i32; 16]) {
+    let mut fours = [zero(); 4];
+    for (i, four) in fours.iter_mut().enumerate() {
+        let lines = [lines.get(4 * i), lines.get(4 * i + 1), lines.get(4 * i + 2), lines.get(4 * i + 3)];
+        *four = match encoding {
+            Encoding::U8 => sums_of_four::<false>(lines),
+            Encoding::S8 => sums_of_four::<true>(lines),
+        };
+    }
+    let join = |a, b| plus(_mm512_shuffle_i32x4::<EVEN_QUARTERS>(a, b), _mm512_shuffle_i32x4::<ODD_QUARTERS>(a, b));
+    store_sums(sums, join(join(fours[0], fours[1]), join(fours[2], fours[3])), true);
+}
+
+/// Sums of four lines, each of as many numbers, four times.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+fn sums_of_four<const SIGNED: bool>(lines: [&[u8]; 4]) -> Vector {
+    let len = lines[0].len();
+    let rest = (1 << (len % 64)) - 1;
+    let ones = _mm512_set1_epi8(1);
+    let mut sums = [zero(); 4];
+    for at in (0..len / 64 * 64).step_by(64) {
+        for (sum, line) in sums.iter_mut().zip(lines) {
+            // SAFETY: the slice covers the 64 bytes read.
+            *sum = dot::<SIGNED>(*sum, unsafe { _mm512_loadu_epi8(line[at..at + 64].as_ptr().cast()) }, ones);
+        }
+    }
+    if rest > 0 {
+        for (sum, line) in sums.iter_mut().zip(lines) {
+            // SAFETY: the bytes of the mask are those of the slice.
+            let last = unsafe { _mm512_maskz_loadu_epi8(rest, line[len / 64 * 64..len].as_ptr().cast()) };
+            *sum = dot::<SIGNED>(*sum, last, ones);
+        }
+    }
+    let pair = |a, b| plus(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
+    let (a, b) = (pair(sums[0], sums[1]), pair(sums[2], sums[3]));
+    plus(_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b))
 }

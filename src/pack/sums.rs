@@ -48,14 +48,15 @@ fn sum_word(word: u64, added: u8, count: usize) -> u32 {
 const WORTH_FOUR: usize = 8;
 
 /// Sums as many lines as there are sums: four at a time by `sum_four`, for to add up what a vector of each holds takes as long as
-/// to sum a hundred bytes; what is left by `sum_bytes`.
+/// to sum a hundred bytes, or sixteen by `sum_sixteen`, if there is that; what is left by `sum_bytes`.
 #[inline(always)]
-pub(crate) fn sum_lines<const WIDENED: bool>(
+pub(crate) fn sum_lines<const WIDENED: bool, const WIDE: bool>(
     lines: &Lines,
     encoding: Encoding,
     sums: &mut [i32],
     sum_bytes: impl Fn(&[[u8; STRETCH]], &[u8; STRETCH], u8) -> u32,
     sum_four: impl Fn([&[u8]; 4], u8) -> [u32; 4],
+    sum_sixteen: impl Fn(&Lines, Encoding, &mut [i32; 16]),
 ) {
     if WIDENED {
         for (i, sum) in sums.iter_mut().enumerate() {
@@ -67,8 +68,14 @@ pub(crate) fn sum_lines<const WIDENED: bool>(
     let shift = encoding.shift_to(Encoding::U8);
     let shifted = shift.wrapping_mul(lines.len() as i32);
     let mut done = 0;
+    if WIDE {
+        for sixteen in sums.as_chunks_mut::<16>().0 {
+            sum_sixteen(&lines.part(done..done + 16), encoding, sixteen);
+            done += 16;
+        }
+    }
     if lines.len() >= WORTH_FOUR {
-        for four in sums.as_chunks_mut::<4>().0 {
+        for four in sums[done..].as_chunks_mut::<4>().0 {
             let all = [lines.get(done), lines.get(done + 1), lines.get(done + 2), lines.get(done + 3)];
             for (sum, of_bytes) in four.iter_mut().zip(sum_four(all, shift as u8)) {
                 *sum = (of_bytes as i32).wrapping_sub(shifted);
