@@ -8,10 +8,12 @@ use crate::output::Sums;
 /// As [`SumsFn`](super::SumsFn).
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 pub(super) unsafe fn multiply(tile: &Tile, sums: &Sums) {
-    // SAFETY: this function's own promise.
-    match tile.cols > WIDTH / 2 {
-        true => by_lhs!(tile, |LHS| unsafe { multiply_as::<LHS, true>(tile, sums) }),
-        false => by_lhs!(tile, |LHS| unsafe { multiply_as::<LHS, false>(tile, sums) }),
+    if tile.cols > WIDTH / 2 {
+        // SAFETY: this function's own promise.
+        by_lhs!(tile, |LHS| unsafe { multiply_as::<LHS, true>(tile, sums) })
+    } else {
+        // SAFETY: as above.
+        by_lhs!(tile, |LHS| unsafe { multiply_as::<LHS, false>(tile, sums) })
     }
 }
 
