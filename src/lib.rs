@@ -10,6 +10,9 @@
 //!
 //! A good place to start reading is [`gemm()`]; a C call enters in `capi/`.
 
+// Where it is dead, a check for x86 tells.
+#![cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "much is for kernels of another architecture"))]
+
 mod add;
 mod bit_depth;
 mod blocks;

@@ -41,7 +41,7 @@ pub(crate) struct RelayFns {
 
 /// Rows that are multiplied by panels.
 pub(crate) struct Strip<'a> {
-    /// The lines, however many, and the panels, one after the other; fresh, not turned, and not to be written as sums.
+    /// The lines, however many, and the panels, one after the other; fresh, and not to be written as sums.
     pub tile: Tile<'a>,
     /// Which of the result's `panels` are those of the columns: at least one.
     pub panels: Range<usize>,
