@@ -10,7 +10,7 @@
 //!
 //! A good place to start reading is [`gemm()`]; a C call enters in `capi/`.
 
-// Where it is dead, a check for x86 tells.
+// What is used nowhere the check for x86 finds.
 #![cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "much is for kernels of another architecture"))]
 
 mod add;

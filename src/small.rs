@@ -181,7 +181,7 @@ impl Small {
         let is_turned = self.is_in_place && self.readings[LHS].is_turn();
         let width = kernel.width;
         let height = match lines.together(kernel.rows) {
-            fewer if fewer < height => rows.div_ceil(rows.div_ceil(fewer)),
+            fewer if fewer < height => even(rows, fewer),
             _ => height,
         };
         let mut relay_panels = Panels::NONE;
@@ -292,9 +292,14 @@ impl Tiles {
         if rows <= kernel.rows {
             return Self { height: rows, together: rows, pitch, panel_len };
         }
-        let height = rows.div_ceil(rows.div_ceil(kernel.rows));
+        let height = even(rows, kernel.rows);
         Self { height, together: height * kernel.finished_together(), pitch, panel_len }
     }
+}
+
+/// Rows of a tile that has at most so many.
+fn even(rows: usize, most: usize) -> usize {
+    rows.div_ceil(rows.div_ceil(most))
 }
 
 /// Bytes from one packed line of the LHS to the next: no more than it takes, unless a tile's lines would compete for the same
@@ -323,7 +328,7 @@ impl Room {
         is_ready: bool,
         is_summed: [bool; 2],
     ) -> Self {
-        // Whoever has more rows than one tile may work in two.
+        // Of more rows than one tile has, a relay works in two.
         let acc_rows =
             if shape.rows <= kernel.rows { shape.rows } else { shape.rows.min(tiles.together).max(2 * kernel.rows) };
         let cols = if is_ready { 0 } else { shape.cols.next_multiple_of(kernel.width) };

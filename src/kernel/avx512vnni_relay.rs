@@ -1,6 +1,6 @@
 //! AVX-512 VNNI: the rows of the tile before become bytes between the groups of a tile.
 
-use super::avx512vnni_walk::{Edge, MOST, Walk, by_lhs, by_rows, lhs};
+use super::avx512vnni_walk::{Edge, MOST, Walk, by_lhs, by_number, by_rows, lhs};
 use super::relay::{Bytes, Open, ROWS, RelayFns, Rows, Strip, WIDTH};
 use super::requantize::avx512::{finish_rows, relay_doubts, relay_panel, relay_row};
 use super::tiles;

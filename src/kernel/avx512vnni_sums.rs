@@ -1,6 +1,6 @@
 //! AVX-512 VNNI: all lines by a panel, tile by tile, whose sums are the result.
 
-use super::avx512vnni_walk::{Edge, MOST, Walk, by_lhs, by_rows};
+use super::avx512vnni_walk::{Edge, MOST, Walk, by_lhs, by_number, by_rows};
 use super::relay::{ROWS, WIDTH};
 use super::{Tile, tiles};
 use crate::output::Sums;

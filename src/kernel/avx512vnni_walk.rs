@@ -10,6 +10,8 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::ptr;
 
+#[macro_use]
+mod bytes;
 mod assembly;
 
 /// How far, as `vector_tile` says.
@@ -26,44 +28,6 @@ pub(super) mod lhs {
     pub(in crate::kernel) const TURNED: usize = 2;
 }
 
-/// Calls a function of which the first parameter says how the bytes of a tile's lines are read.
-macro_rules! by_lhs {
-    ($tile:expr, |$lhs:ident| $call:expr) => {
-        match $crate::kernel::avx512vnni_walk::lhs_of($tile) {
-            $crate::kernel::avx512vnni_walk::lhs::SIGNED => {
-                const $lhs: usize = $crate::kernel::avx512vnni_walk::lhs::SIGNED;
-                $call
-            }
-            $crate::kernel::avx512vnni_walk::lhs::TURNED => {
-                const $lhs: usize = $crate::kernel::avx512vnni_walk::lhs::TURNED;
-                $call
-            }
-            _ => {
-                const $lhs: usize = $crate::kernel::avx512vnni_walk::lhs::UNSIGNED;
-                $call
-            }
-        }
-    };
-}
-
-/// Calls a function of which a parameter says how many rows a tile has.
-macro_rules! by_rows {
-    ($rows:expr, |$n:ident| $call:expr) => {
-        by_rows!($rows, |$n| $call, 1 2 3 4 5 6 7 8 9 10 11 12)
-    };
-    ($rows:expr, |$n:ident| $call:expr, $($number:literal)*) => {
-        match $rows {
-            $($number => {
-                const $n: usize = $number;
-                $call
-            })*
-            _ => unreachable!("a tile has 1 to ROWS lines"),
-        }
-    };
-}
-
-pub(super) use {by_lhs, by_rows};
-
 /// One of [`lhs`].
 #[inline(always)]
 pub(super) fn lhs_of(tile: &Tile) -> usize {
@@ -73,6 +37,35 @@ pub(super) fn lhs_of(tile: &Tile) -> usize {
         Encoding::U8 => lhs::UNSIGNED,
     }
 }
+
+/// Evaluates an expression in which a number is a constant: one of those given.
+macro_rules! by_number {
+    ($number:expr, |$constant:ident| $then:expr, $($each:literal)*) => {
+        match $number {
+            $($each => {
+                const $constant: usize = $each;
+                $then
+            })*
+            _ => unreachable!("it is one of these"),
+        }
+    };
+}
+
+/// The same for how the bytes of a tile's lines are read.
+macro_rules! by_lhs {
+    ($tile:expr, |$lhs:ident| $then:expr) => {
+        by_number!($crate::kernel::avx512vnni_walk::lhs_of($tile), |$lhs| $then, 0 1 2)
+    };
+}
+
+/// The same for how many rows a tile has.
+macro_rules! by_rows {
+    ($rows:expr, |$n:ident| $then:expr) => {
+        by_number!($rows, |$n| $then, 1 2 3 4 5 6 7 8 9 10 11 12)
+    };
+}
+
+pub(super) use {by_lhs, by_number, by_rows};
 
 /// What the assembly reads, and counts down.
 #[repr(C)]
@@ -84,8 +77,9 @@ pub(super) struct Walk {
     pitch: usize,
     step: usize,
     runs: usize,
-    /// Groups of a run, and of the last one those that do not belong to the end.
+    /// Groups of a run; of the first one; and of the last one, which may be the first, those that do not belong to the end.
     groups: usize,
+    groups_of_first: usize,
     groups_of_last: usize,
     /// Rows before that go beside one group each, and beside two. Others go after the last group.
     beside_one: usize,
@@ -133,6 +127,7 @@ impl Walk {
         step: 0,
         runs: 1,
         groups: 0,
+        groups_of_first: 0,
         groups_of_last: 0,
         beside_one: 0,
         beside_two: 0,
@@ -164,13 +159,15 @@ impl Walk {
             (_, false) => (End::Two, 2),
         };
         let (line, pitch, step) = lhs.places();
+        let groups_of_last = whole - at_end;
         let mut walk = Self {
             line,
             pitch,
             step,
             runs: lhs.runs(),
             groups: whole,
-            groups_of_last: whole - at_end,
+            groups_of_first: if lhs.runs() == 1 { groups_of_last } else { whole },
+            groups_of_last,
             end,
             rhs: tile.rhs.as_ptr(),
             // Beyond all panels there may be a page that nobody knows where to find.
@@ -197,8 +194,7 @@ impl Walk {
     /// So many rows before go beside the groups of the first run, as evenly as they can.
     #[inline(always)]
     pub(super) fn beside(&mut self, rows: usize) {
-        // Of one run, the first is the last.
-        let groups = if self.runs == 1 { self.groups_of_last } else { self.groups };
+        let groups = self.groups_of_first;
         self.beside_two = groups.saturating_sub(rows).min(rows);
         self.beside_one = (groups - 2 * self.beside_two).min(rows - self.beside_two);
         self.after = rows - self.beside_one - self.beside_two;

@@ -7,22 +7,22 @@ use crate::kernel::requantize::near;
 use std::arch::asm;
 use std::mem::offset_of;
 
-/// The same for each row that there is: its number, the registers of its sums, and where its line is.
+/// The same for each row that there is, with what is given: its number, the registers of its sums, and where its line is.
 macro_rules! rows {
-    ($each:ident) => {
+    ($each:ident $(, $with:ident)?) => {
         concat!(
-            $each!("0", "zmm0", "zmm1", "{a}"),
-            $each!("1", "zmm2", "zmm3", "{a} + {pitch}"),
-            $each!("2", "zmm4", "zmm5", "{a} + 2*{pitch}"),
-            $each!("3", "zmm6", "zmm7", "{b}"),
-            $each!("4", "zmm8", "zmm9", "{b} + {pitch}"),
-            $each!("5", "zmm10", "zmm11", "{b} + 2*{pitch}"),
-            $each!("6", "zmm12", "zmm13", "{c}"),
-            $each!("7", "zmm14", "zmm15", "{c} + {pitch}"),
-            $each!("8", "zmm16", "zmm17", "{c} + 2*{pitch}"),
-            $each!("9", "zmm18", "zmm19", "{d}"),
-            $each!("10", "zmm20", "zmm21", "{d} + {pitch}"),
-            $each!("11", "zmm22", "zmm23", "{d} + 2*{pitch}"),
+            $each!($($with,)? "0", "zmm0", "zmm1", "{a}"),
+            $each!($($with,)? "1", "zmm2", "zmm3", "{a} + {pitch}"),
+            $each!($($with,)? "2", "zmm4", "zmm5", "{a} + 2*{pitch}"),
+            $each!($($with,)? "3", "zmm6", "zmm7", "{b}"),
+            $each!($($with,)? "4", "zmm8", "zmm9", "{b} + {pitch}"),
+            $each!($($with,)? "5", "zmm10", "zmm11", "{b} + 2*{pitch}"),
+            $each!($($with,)? "6", "zmm12", "zmm13", "{c}"),
+            $each!($($with,)? "7", "zmm14", "zmm15", "{c} + {pitch}"),
+            $each!($($with,)? "8", "zmm16", "zmm17", "{c} + 2*{pitch}"),
+            $each!($($with,)? "9", "zmm18", "zmm19", "{d}"),
+            $each!($($with,)? "10", "zmm20", "zmm21", "{d} + {pitch}"),
+            $each!($($with,)? "11", "zmm22", "zmm23", "{d} + 2*{pitch}"),
         )
     };
 }
@@ -114,7 +114,7 @@ macro_rules! put_out {
     };
 }
 
-/// The end of a line: its last group but one, then the one that lies `at` some other place.
+/// The end of a line: its last group but one, then the one that lies `at` some other place; and where the sums are put.
 #[rustfmt::skip]
 macro_rules! end {
     ($put:ident, $row:tt, $first:literal, $second:literal, $line:literal, [$last:literal, $at:literal]) => {
@@ -129,26 +129,14 @@ macro_rules! end {
 }
 
 macro_rules! end_two {
-    ($row:tt, $first:literal, $second:literal, $line:literal) => {
-        end!(put, $row, $first, $second, $line, [$line, " + 4"])
+    ($put:ident, $row:tt, $first:literal, $second:literal, $line:literal) => {
+        end!($put, $row, $first, $second, $line, [$line, " + 4"])
     };
 }
 
 macro_rules! end_cut {
-    ($row:tt, $first:literal, $second:literal, $line:literal) => {
-        end!(put, $row, $first, $second, $line, ["{count} + 4*", $row])
-    };
-}
-
-macro_rules! end_two_out {
-    ($row:tt, $first:literal, $second:literal, $line:literal) => {
-        end!(put_out, $row, $first, $second, $line, [$line, " + 4"])
-    };
-}
-
-macro_rules! end_cut_out {
-    ($row:tt, $first:literal, $second:literal, $line:literal) => {
-        end!(put_out, $row, $first, $second, $line, ["{count} + 4*", $row])
+    ($put:ident, $row:tt, $first:literal, $second:literal, $line:literal) => {
+        end!($put, $row, $first, $second, $line, ["{count} + 4*", $row])
     };
 }
 
@@ -186,69 +174,6 @@ macro_rules! group {
             rows!($dot),
             "add {a}, 4\n", "add {b}, 4\n", "add {c}, 4\n", "add {d}, 4\n",
             "sub {rhs}, -128\n",
-        )
-    };
-}
-
-/// A row before becomes bytes, step by step, so that none waits for the one before beside multiplications that could begin: 65536ths
-/// of what it is to be, of which the upper words count. `zmm31` has the least of all lower words, which tell how far numbers are from
-/// ties.
-#[rustfmt::skip]
-macro_rules! step {
-    ("0") => { concat!(
-        "vcvtdq2ps zmm27, [{sums}]\n",
-        "vcvtdq2ps zmm28, [{sums} + 64]\n",
-        "sub {sums}, -128\n",
-    ) };
-    ("1") => { concat!(
-        "vpandd zmm29, zmm27, dword ptr [{panel} + {SIGNS}]{{1to16}}\n",
-        "vpandd zmm30, zmm28, dword ptr [{panel} + {SIGNS}]{{1to16}}\n",
-    ) };
-    ("2") => { concat!(
-        "vpxord zmm29, zmm29, [{panel} + {NUDGE}]\n",
-        "vpxord zmm30, zmm30, [{panel} + {NUDGE} + 64]\n",
-    ) };
-    ("3") => { concat!(
-        "vfmadd132ps zmm27, zmm29, [{panel} + {SCALE}]\n",
-        "vfmadd132ps zmm28, zmm30, [{panel} + {SCALE} + 64]\n",
-    ) };
-    // The lesser of floats, as of integers. What is less than all integers becomes the least.
-    ("4") => { concat!(
-        "vpminsd zmm27, zmm27, dword ptr [rip + {KNOWN} + {MOST}]{{1to16}}\n",
-        "vpminsd zmm28, zmm28, dword ptr [rip + {KNOWN} + {MOST}]{{1to16}}\n",
-    ) };
-    ("5") => { concat!(
-        "vcvtps2dq zmm29, zmm27\n",
-        "vcvtps2dq zmm30, zmm28\n",
-        "vmovdqa64 zmm27, [rip + {KNOWN} + {ORDER}]\n",
-    ) };
-    ("6") => { concat!(
-        "vpaddd zmm29, zmm29, dword ptr [rip + {KNOWN} + {HALF}]{{1to16}}\n",
-        "vpaddd zmm30, zmm30, dword ptr [rip + {KNOWN} + {HALF}]{{1to16}}\n",
-    ) };
-    ("7") => { concat!(
-        "vpminuw zmm31, zmm31, zmm29\n",
-        "vpermi2w zmm27, zmm29, zmm30\n",
-    ) };
-    ("8") => { concat!(
-        "vpminuw zmm31, zmm31, zmm30\n",
-        "vpmaxsw zmm27, zmm27, [{panel} + {LEAST}]\n",
-    ) };
-    ("9") => { "vpminsw zmm27, zmm27, [{panel} + {GREATEST}]\n" };
-    ("10") => { "vpaddw zmm27, zmm27, [{panel} + {OFFSET}]\n" };
-    ("11") => { concat!(
-        "vpmovwb [{bytes}]{{k2}}, zmm27\n",
-        "add {bytes}, [{walk} + {STRIDE}]\n",
-    ) };
-}
-
-/// All steps of a row beside no group.
-#[rustfmt::skip]
-macro_rules! finish {
-    () => {
-        concat!(
-            step!("0"), step!("1"), step!("2"), step!("3"), step!("4"), step!("5"),
-            step!("6"), step!("7"), step!("8"), step!("9"), step!("10"), step!("11"),
         )
     };
 }
@@ -332,7 +257,7 @@ macro_rules! rest_of_runs {
 /// The end of all lines, in whichever of three ways.
 #[rustfmt::skip]
 macro_rules! ends {
-    ($two:ident, $cut:ident, $none:ident) => {
+    ($put:ident) => {
         concat!(
             "mov {count}, [{walk} + {END}]\n",
             "cmp {count}, {END_TWO}\n",
@@ -340,14 +265,14 @@ macro_rules! ends {
             panel!("zmm24", "zmm25", "0"),
             panel!("zmm26", "zmm27", "128"),
             "ja 40f\n",
-            rows!($two),
+            rows!(end_two, $put),
             "jmp 60f\n",
             "40:\n",
             "mov {count}, [{walk} + {LAST}]\n",
-            rows!($cut),
+            rows!(end_cut, $put),
             "jmp 60f\n",
             "50:\n",
-            rows!($none),
+            rows!($put),
             "60:\n",
         )
     };
@@ -422,7 +347,7 @@ impl Walk {
                     "mov {to}, [{walk} + {TO}]\n",
                     "mov {stride}, [{walk} + {STRIDE}]\n",
                     rest_of_runs!(),
-                    ends!(end_two_out, end_cut_out, put_out),
+                    ends!(put_out),
                 ),
                 self,
                 {
@@ -477,7 +402,7 @@ impl Walk {
                     "30:\n",
                     "vpcmpuw k1, zmm31, [rip + {KNOWN} + {DOUBT}], 5\n",
                     "mov {sums}, [{walk} + {TO}]\n",
-                    ends!(end_two, end_cut, put),
+                    ends!(put),
 
                     // All are sure if it carries.
                     "xor {sure:e}, {sure:e}\n",

@@ -5,9 +5,9 @@
 //! second one then rounds up; or for `Rule::Twice`, where the product is negative, minus that, for its ties go down.
 //!
 //! In floats z is off by at most |z| · 4 / 2²⁴: x, the factor, their product and the sum are rounded; or, if the last two are fused,
-//! by at most |z| · 3 / 2²⁴. So whatever is farther than [`DOUBT`] from a tie is rounded as it should be if |z| < 257; and if it is greater, it
-//! is beyond all bytes, for what [`suits`] are bytes that stand for numbers of at most 256. Nor does an offset make it wrap around,
-//! if `right` is not 0.
+//! by at most |z| · 3 / 2²⁴. So whatever is farther than [`DOUBT`] from a tie is rounded as it should be if |z| < 257; and if it is
+//! greater, it is beyond all bytes, for what [`suits`] are bytes that stand for numbers of at most 256. Nor does an offset make it
+//! wrap around, if `right` is not 0.
 
 use super::{Last, Rule};
 
