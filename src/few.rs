@@ -2,7 +2,7 @@
 //!
 //! The few may be rows or columns: with them on the right, the tiles of (A B)ᵀ = Bᵀ Aᵀ are transposed before they are finished.
 
-use crate::blocks::{Cut, Shape};
+use crate::blocks::{Caches, Cut, Shape};
 use crate::buffer::Carver;
 use crate::context::Context;
 use crate::desks::Desks;
@@ -112,7 +112,8 @@ impl<'a> Few<'a> {
         let mut carver = Carver::new(scratch);
         let (lines, few_sums) = self.prepare(&mut carver);
         let (pitch, size) = (self.pitch(), self.size());
-        let product = FewProduct { lines, pitch, size, encoding: self.reading.to, operand: self.many };
+        let is_near = self.many.lines * self.many.depth <= Caches::get().l2;
+        let product = FewProduct { lines, pitch, size, encoding: self.reading.to, operand: self.many, is_near };
         let ints = [self.sums_len(), self.tile_len()];
         self.desks().work(
             self.context,

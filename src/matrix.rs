@@ -292,7 +292,7 @@ pub(crate) fn extent<T>(data: *const T, runs: usize, len: usize, stride: usize) 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Runs {
     start: usize,
-    count: usize,
+    pub count: usize,
     len: usize,
     stride: usize,
 }

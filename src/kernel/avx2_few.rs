@@ -6,8 +6,13 @@ use std::arch::x86_64::*;
 
 // 8 accumulators at most, 2 registers for the operand, 1 for a few line.
 few_lines! {
+    features: ["avx2"], lanes: 8, group: 2, columns: 16,
+    rows: [1 2 3 4] by 2,
+}
+
+along_lines! {
     features: ["avx2"], lanes: 8, group: 2, columns: 16, runs: 8,
-    rows: [1 2 3 4] by 2, strips: [1 2],
+    strips: [1 2],
 }
 
 #[inline]

@@ -7,8 +7,13 @@ use std::arch::x86_64::*;
 
 // 16 accumulators at most, as many registers for the operand as lines, 1 for a few line.
 few_lines! {
+    features: ["avx512f", "avx512bw", "avx512dq", "avx512vl"], lanes: 16, group: 2, columns: 32,
+    rows: [1 2 3 4] by 4,
+}
+
+along_lines! {
     features: ["avx512f", "avx512bw", "avx512dq", "avx512vl"], lanes: 16, group: 2, columns: 32, runs: 8,
-    rows: [1 2 3 4] by 4, strips: [1 2 3 4],
+    strips: [1 2 3 4],
 }
 
 #[inline]

@@ -6,8 +6,13 @@ use std::arch::x86_64::*;
 
 // 8 accumulators at most, 2 registers for the operand, 1 for a few line.
 few_lines! {
+    features: ["avx2", "avxvnni"], lanes: 8, group: 4, columns: 32,
+    rows: [1 2 3 4] by 2,
+}
+
+along_lines! {
     features: ["avx2", "avxvnni"], lanes: 8, group: 4, columns: 32, runs: 16,
-    rows: [1 2 3 4] by 2, strips: [1 2],
+    strips: [1 2],
 }
 
 #[inline]

@@ -1,5 +1,7 @@
 //! A few lines, multiplied by an operand where it lies: each of its bytes is read once, and nothing is packed.
 
+#[cfg(target_arch = "x86_64")]
+use super::vector256::prefetch_to_second;
 use crate::matrix::{Encoding, Operand, Order};
 use std::ops::Range;
 
@@ -27,6 +29,8 @@ pub(crate) struct Product<'a> {
     /// What these are read as.
     pub encoding: Encoding,
     pub operand: Operand<'a>,
+    /// Whether the second cache may hold the operand.
+    pub is_near: bool,
 }
 
 /// The most depths at which any kernel reads contiguous lines together. The few lines' numbers are padded with zeros to as many.
@@ -35,6 +39,10 @@ pub(crate) const RUNS: usize = 16;
 /// Bytes of the few lines that are multiplied before those that follow them: half of the fastest cache, at most.
 #[cfg(target_arch = "x86_64")]
 pub(crate) const SLICE: usize = 16 << 10;
+
+/// Bytes of an operand that are read between its being fetched into the second cache and its being read.
+#[cfg(target_arch = "x86_64")]
+pub(super) const AHEAD: usize = 32 << 10;
 
 impl FewLines {
     /// How many sums of each of the few lines are written for so many lines of the operand.
@@ -79,10 +87,69 @@ impl FewLines {
 /// So many lines in groups of no more than `most`, as equal as can be: the first few have one line more.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub(crate) fn even(count: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
+pub(crate) fn even(count: usize, most: usize) -> impl Iterator<Item = Range<usize>> + Clone {
     let groups = count.div_ceil(most);
     let (short, longer) = (count / groups, count % groups);
     (0..groups).map(move |i| i * short + i.min(longer)..(i + 1) * short + (i + 1).min(longer))
+}
+
+/// Parts of an operand's runs that will be read, in the order in which they lie: that is how memory brings them fastest. They are
+/// fetched so far ahead that the second cache is the place for them.
+#[cfg(target_arch = "x86_64")]
+pub(super) struct Ahead {
+    at: *const u8,
+    /// Bytes that are left of the run at hand, of each, and from the end of one to the beginning of the next; and how many runs are
+    /// left besides.
+    left: usize,
+    part: usize,
+    gap: usize,
+    runs: usize,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Ahead {
+    pub(super) const NONE: Self = Self { at: std::ptr::null(), left: 0, part: 0, gap: 0, runs: 0 };
+
+    /// What is left of it, for whoever reads first: the others have nothing to fetch.
+    #[inline(always)]
+    pub(super) fn take(&mut self) -> Self {
+        std::mem::replace(self, Self::NONE)
+    }
+
+    /// The same part of each of these runs, as many of them as there are.
+    #[inline(always)]
+    pub(super) fn of(product: &Product, runs: Range<usize>, part: &Range<usize>) -> Self {
+        let operand = &product.operand;
+        let count = runs.end.min(operand.runs().count).saturating_sub(runs.start);
+        if count == 0 {
+            return Self::NONE;
+        }
+        let (at, part, pitch) = (operand.run(runs.start)[part.clone()].as_ptr(), part.len(), operand.pitch());
+        let gap = pitch.wrapping_sub(part);
+        // Small gaps are fetched, too.
+        match gap <= part / 8 {
+            true => Self { at, left: (count - 1) * pitch + part, part, gap, runs: 0 },
+            false => Self { at, left: part, part, gap, runs: count - 1 },
+        }
+    }
+
+    /// The next cache lines, if any are left. Where a run ends what follows it may be among them.
+    #[inline(always)]
+    pub(super) fn fetch(&mut self, count: usize) {
+        if self.left == 0 {
+            return;
+        }
+        for i in 0..count {
+            prefetch_to_second(self.at.wrapping_add(64 * i));
+        }
+        if self.left > 64 * count {
+            (self.at, self.left) = (self.at.wrapping_add(64 * count), self.left - 64 * count);
+        } else {
+            self.at = self.at.wrapping_add(self.left).wrapping_add(self.gap);
+            self.left = if self.runs > 0 { self.part } else { 0 };
+            self.runs = self.runs.saturating_sub(1);
+        }
+    }
 }
 
 impl<'a> Product<'a> {
@@ -105,6 +172,27 @@ pub(super) fn sixteens<const N: usize>(sums: &mut [i32; N]) {
     for (i, four) in sums.as_chunks_mut::<4>().0.iter_mut().enumerate() {
         let (sixteen, quarter) = (i / 4, i % 4);
         *four = from.as_chunks().0[quarter * (N / 16) + sixteen];
+    }
+}
+
+/// Puts the sums of each of the few lines in the order of so many lines; those of a last chunk, which began before the others ended,
+/// to their place.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(super) fn put_in_order<const N: usize>(
+    sums: &mut [i32],
+    pitch: usize,
+    lines: usize,
+    in_order: impl Fn(&mut [i32; N]),
+) {
+    for sums in sums.chunks_exact_mut(pitch) {
+        for sums in sums.as_chunks_mut().0 {
+            in_order(sums);
+        }
+        let (end, rest) = (lines.next_multiple_of(N), lines % N);
+        if rest > 0 {
+            sums.copy_within(end - rest..end, end - N);
+        }
     }
 }
 
@@ -171,40 +259,38 @@ pub(crate) mod portable {
     }
 }
 
-/// Defines what `kernel!` expects of a module for few lines, in terms of the module's own `Vector`, `zero`, `spread`, `store`,
-/// `dot`, `total` (of a vector's lanes), `resume` (sums that were stored), `numbers` (of a few line), `wide` (numbers of a line
-/// of the operand), `columns` (groups of as many lines, given at each depth) and `in_order` (their sums as the lines are).
+/// Defines what `kernel!` expects of a module for few lines, in terms of the module's own `Vector`, `zero`, `dot`, `total` (of a
+/// vector's lanes), `numbers` (of a few line), `wide` (numbers of a line of the operand) and `along_lines`, for lines that are
+/// contiguous at each depth, each sum of which is one of `columns`.
 #[cfg(target_arch = "x86_64")]
 macro_rules! few_lines {
-    (features: [$($feature:tt),*], lanes: $lanes:literal, group: $group:literal, columns: $columns:literal, runs: $runs:literal,
-     rows: [$($rows:literal)*] by $block:literal, strips: [$($strip:literal)*] $(,)?) => {
+    (features: [$($feature:tt),*], lanes: $lanes:literal, group: $group:literal, columns: $columns:literal,
+     rows: [$($rows:literal)*] by $block:literal $(,)?) => {
         /// Numbers of a line that a vector holds.
         pub(super) const DEPTHS: usize = $lanes * $group;
         pub(super) const LINES: usize = $columns;
         const BYTES: usize = $lanes * 4;
         const VECTORS: usize = $columns / $lanes;
-        /// Bytes of each run in a strip.
-        const STRIP: usize = 1024;
-        /// Bytes of a run that are read between its being prefetched and its being read.
-        const AHEAD: usize = 512;
         /// Vectors of a cache line.
         const STEP: usize = 64 / DEPTHS;
 
         $(#[target_feature(enable = $feature)])*
         pub(super) fn multiply(product: &$crate::kernel::FewProduct, lines: std::ops::Range<usize>, sums: &mut [i32]) {
             use $crate::matrix::{Encoding, Order};
-            match (product.operand.order, product.operand.encoding) {
-                (Order::DepthContiguous, Encoding::U8) => along_depth::<true>(product, lines, sums),
-                (Order::DepthContiguous, Encoding::S8) => along_depth::<false>(product, lines, sums),
-                (Order::LineContiguous, Encoding::U8) => along_lines::<true>(product, lines, sums),
-                (Order::LineContiguous, Encoding::S8) => along_lines::<false>(product, lines, sums),
+            match (product.operand.order, product.operand.encoding, product.is_near) {
+                (Order::DepthContiguous, Encoding::U8, true) => along_depth::<true, false>(product, lines, sums),
+                (Order::DepthContiguous, Encoding::S8, true) => along_depth::<false, false>(product, lines, sums),
+                (Order::DepthContiguous, Encoding::U8, false) => along_depth::<true, true>(product, lines, sums),
+                (Order::DepthContiguous, Encoding::S8, false) => along_depth::<false, true>(product, lines, sums),
+                (Order::LineContiguous, Encoding::U8, _) => along_lines::<true>(product, lines, sums),
+                (Order::LineContiguous, Encoding::S8, _) => along_lines::<false>(product, lines, sums),
             }
         }
 
         /// A slice of the few lines stays in the fastest cache while it meets all lines of the operand, and so does a slice of
         /// those while it meets the few.
         $(#[target_feature(enable = $feature)])*
-        fn along_depth<const UNSIGNED: bool>(
+        fn along_depth<const UNSIGNED: bool, const FAR: bool>(
             product: &$crate::kernel::FewProduct,
             lines: std::ops::Range<usize>,
             sums: &mut [i32],
@@ -214,14 +300,17 @@ macro_rules! few_lines {
             sums.fill(0);
             for from in (0..vectors).step_by(slice) {
                 let slice = from..vectors.min(from + slice);
+                let part = from * DEPTHS..product.operand.depth.min(slice.end * DEPTHS);
+                let later = ($crate::kernel::few_lines::AHEAD / part.len()).max($block);
                 let mut line = lines.start;
                 while line < lines.end {
                     let sums = &mut sums[line - lines.start..];
+                    let ahead = $crate::kernel::few_lines::Ahead::of(product, line + later..line + later + $block, &part);
                     if lines.end - line >= $block {
-                        blocks::<$block, UNSIGNED>(product, line, slice.clone(), sums, lines.len());
+                        blocks::<$block, UNSIGNED, FAR>(product, line, slice.clone(), sums, lines.len(), ahead);
                         line += $block;
                     } else {
-                        blocks::<1, UNSIGNED>(product, line, slice.clone(), sums, lines.len());
+                        blocks::<1, UNSIGNED, FAR>(product, line, slice.clone(), sums, lines.len(), ahead);
                         line += 1;
                     }
                 }
@@ -230,18 +319,19 @@ macro_rules! few_lines {
 
         /// Multiplies all of the few lines by some others.
         $(#[target_feature(enable = $feature)])*
-        fn blocks<const LINES: usize, const UNSIGNED: bool>(
+        fn blocks<const LINES: usize, const UNSIGNED: bool, const FAR: bool>(
             product: &$crate::kernel::FewProduct,
             line: usize,
             slice: std::ops::Range<usize>,
             sums: &mut [i32],
             pitch: usize,
+            mut ahead: $crate::kernel::few_lines::Ahead,
         ) {
             const MOST: usize = [$($rows),*].len();
             for rows in $crate::kernel::even(product.count(), MOST) {
                 let sums = &mut sums[rows.start * pitch..];
                 match rows.len() {
-                    $($rows => block::<$rows, LINES, UNSIGNED>(product, (rows.start, line), slice.clone(), sums, pitch),)*
+                    $($rows => block::<$rows, LINES, UNSIGNED, FAR>(product, (rows.start, line), slice.clone(), sums, pitch, ahead.take()),)*
                     _ => unreachable!("1 to MOST lines"),
                 }
             }
@@ -249,12 +339,13 @@ macro_rules! few_lines {
 
         #[inline]
         $(#[target_feature(enable = $feature)])*
-        fn block<const ROWS: usize, const LINES: usize, const UNSIGNED: bool>(
+        fn block<const ROWS: usize, const LINES: usize, const UNSIGNED: bool, const FAR: bool>(
             product: &$crate::kernel::FewProduct,
             (row, line): (usize, usize),
             slice: std::ops::Range<usize>,
             sums: &mut [i32],
             pitch: usize,
+            mut ahead: $crate::kernel::few_lines::Ahead,
         ) {
             let whole = slice.end.min(product.operand.depth / DEPTHS) - slice.start;
             let mut lhs: [&[[u8; BYTES]]; ROWS] = [&[]; ROWS];
@@ -269,7 +360,7 @@ macro_rules! few_lines {
             }
             let mut c: [[Vector; LINES]; ROWS] = [[zero(); LINES]; ROWS];
             // What lies so far ahead is what comes next; slices are too short for the processor to foresee it.
-            let ahead = if row == 0 { product.operand.pitch() * LINES } else { 0 };
+            let next = if row == 0 { product.operand.pitch() * LINES } else { 0 };
             let steps = whole / STEP;
             let mut lhs_steps: [&[[[u8; BYTES]; STEP]]; ROWS] = [&[]; ROWS];
             for i in 0..ROWS {
@@ -289,7 +380,13 @@ macro_rules! few_lines {
                 for j in 0..LINES {
                     // SAFETY: as above.
                     b[j] = unsafe { rhs_steps[j].get_unchecked(s) };
-                    prefetch(b[j].as_ptr().cast::<u8>().wrapping_add(ahead));
+                }
+                if FAR && s.is_multiple_of(8 / LINES) {
+                    ahead.fetch(8);
+                } else if !FAR {
+                    for j in 0..LINES {
+                        prefetch(b[j].as_ptr().cast::<u8>().wrapping_add(next));
+                    }
                 }
                 for v in 0..STEP {
                     let mut numbers: [&[u8; BYTES]; ROWS] = [&[0; BYTES]; ROWS];
@@ -343,6 +440,19 @@ macro_rules! few_lines {
                 }
             }
         }
+    };
+}
+
+/// Defines a module's `along_lines`, in terms of what [`few_lines`] defines, and of the module's own `spread`, `store`, `resume` (sums
+/// that were stored), `columns` (groups of as many lines, given at each depth) and `in_order` (their sums as the lines are).
+#[cfg(target_arch = "x86_64")]
+macro_rules! along_lines {
+    (features: [$($feature:tt),*], lanes: $lanes:literal, group: $group:literal, columns: $columns:literal, runs: $runs:literal,
+     strips: [$($strip:literal)*] $(,)?) => {
+        /// Bytes of each run in a strip.
+        const STRIP: usize = 1024;
+        /// Bytes of a run that are read between its being prefetched and its being read.
+        const AHEAD: usize = 512;
 
         /// Runs pass by, several depths at a time, over sums that rest in memory.
         $(#[target_feature(enable = $feature)])*
@@ -375,15 +485,7 @@ macro_rules! few_lines {
                     }
                 }
             }
-            for sums in sums.chunks_exact_mut(pitch) {
-                for sums in sums.as_chunks_mut::<$columns>().0 {
-                    in_order(sums);
-                }
-                let (end, rest) = (lines.len().next_multiple_of($columns), lines.len() % $columns);
-                if rest > 0 {
-                    sums.copy_within(end - rest..end, end - $columns);
-                }
-            }
+            $crate::kernel::few_lines::put_in_order(sums, pitch, lines.len(), |sums: &mut [_; $columns]| in_order(sums));
         }
 
         $(#[target_feature(enable = $feature)])*

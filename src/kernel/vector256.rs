@@ -98,6 +98,13 @@ pub(super) fn prefetch(at: *const u8) {
     unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
 }
 
+/// The same for what will be read so much later that the second cache is the place for it.
+#[inline(always)]
+pub(super) fn prefetch_to_second(at: *const u8) {
+    // SAFETY: nothing is read.
+    unsafe { _mm_prefetch::<_MM_HINT_T1>(at.cast()) }
+}
+
 /// The sums of neighbours among 32 numbers of this encoding.
 #[inline]
 #[target_feature(enable = "avx2")]
