@@ -9,8 +9,7 @@ use super::vector512::{Vector, load, resume, spread, store, total, zero};
 use crate::matrix::Operand;
 use std::ops::Range;
 
-// 16 accumulators at most, as many registers for the operand as lines, 1 for a few line. Where the depth is contiguous five lines
-// took up to 1.1 of the time.
+// 16 accumulators at most, as many registers for the operand as lines, 1 for a few line; five lines took up to 1.1 of the time.
 few_lines! {
     features: ["avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vnni"], lanes: 16, group: 4, columns: 64,
     rows: [1 2 3 4] by 4,
@@ -39,8 +38,8 @@ const MOST: usize = 5;
 /// Chunks of 64 columns in a strip.
 const STRIP: usize = 16;
 
-/// Lines of an operand that it takes for what comes later to be fetched in the order of memory.
-const FAR: usize = 4 * LINES;
+/// Fewer lines of an operand are read before what comes later could be fetched in the order of memory.
+const LONG: usize = 4 * LINES;
 
 /// Bytes of a run of an operand that is near which are read between its being fetched and its being read.
 const SOON: usize = 512;
@@ -54,8 +53,7 @@ type Sums = [[i32; 16]; VECTORS];
 /// Runs pass by, several depths at a time, over sums that rest in memory.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 fn along_lines<const UNSIGNED: bool>(product: &FewProduct, lines: Range<usize>, sums: &mut [i32]) {
-    // Parts of runs so short are gone before others are fetched.
-    match product.is_near || lines.len() < FAR {
+    match product.is_near || lines.len() < LONG {
         true => pass::<UNSIGNED, false>(product, lines, sums),
         false => pass::<UNSIGNED, true>(product, lines, sums),
     }
