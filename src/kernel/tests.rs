@@ -1,6 +1,7 @@
 //! Every kernel against the definition, over shapes, orders, encodings, strides and offsets.
 
 use super::*;
+use crate::blocks::Caches;
 use crate::gemm::gemm_by;
 use crate::matrix::{Offset, Operand, Order, Output};
 use crate::output::{Cast, Finish, QuantizeDown, Stage, Store, Values};
@@ -359,6 +360,39 @@ fn a_product_cut_into_blocks_and_slices_agrees_with_the_definition() {
                 packer: None,
             };
             check(&CONTEXTS, &case);
+        }
+    }
+}
+
+/// Such an operand is fetched long before it is read: in one piece, or run by run where much lies between them.
+#[test]
+fn few_lines_agree_beside_an_operand_that_the_second_cache_does_not_hold() {
+    let l2 = Caches::get().l2;
+    for (rows, encodings) in [
+        (1, [Encoding::U8, Encoding::S8]),
+        (2, [Encoding::S8, Encoding::U8]),
+        (3, [Encoding::U8, Encoding::U8]),
+        (6, [Encoding::S8, Encoding::S8]),
+    ] {
+        for order in [Order::DepthContiguous, Order::LineContiguous] {
+            for (cols, depth) in [(l2 / 170 + 67, 170), (300, l2 / 300 + 13)] {
+                for gap in [0, cols.max(depth) / 4] {
+                    let side = |order, encoding| SideCase { order, encoding, gap, offset: -77, slope: 0 };
+                    let case = Case {
+                        shape: (rows, cols, depth),
+                        lhs: side(Order::DepthContiguous, encodings[0]),
+                        rhs: side(order, encodings[1]),
+                        gap: 1,
+                        seed: 11,
+                        extreme: false,
+                        pack_lhs: None,
+                        pack_rhs: None,
+                        bits: 8,
+                        packer: None,
+                    };
+                    check(&CONTEXTS, &case);
+                }
+            }
         }
     }
 }
