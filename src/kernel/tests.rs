@@ -1,7 +1,6 @@
 //! Every kernel against the definition, over shapes, orders, encodings, strides and offsets.
 
 use super::*;
-use crate::blocks::Caches;
 use crate::gemm::gemm_by;
 use crate::matrix::{Offset, Operand, Order, Output};
 use crate::output::{Cast, Finish, QuantizeDown, Stage, Store, Values};
@@ -365,9 +364,10 @@ fn a_product_cut_into_blocks_and_slices_agrees_with_the_definition() {
 }
 
 /// Such an operand is fetched long before it is read: in one piece, or run by run where much lies between them.
+#[cfg(target_arch = "x86_64")]
 #[test]
 fn few_lines_agree_beside_an_operand_that_the_second_cache_does_not_hold() {
-    let l2 = Caches::get().l2;
+    let l2 = crate::blocks::Caches::get().l2;
     for (rows, encodings) in [
         (1, [Encoding::U8, Encoding::S8]),
         (2, [Encoding::S8, Encoding::U8]),
