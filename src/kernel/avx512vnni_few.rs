@@ -2,6 +2,7 @@
 
 use super::FewProduct;
 use super::avx512vnni::dot;
+use super::avx512vnni_walk::by_number;
 use super::few_lines::{self, AHEAD, Ahead};
 use super::shuffle_quads512::unpacked;
 use super::vector256::prefetch;
@@ -84,50 +85,12 @@ fn pass<const UNSIGNED: bool, const FAR: bool>(product: &FewProduct, lines: Rang
                 let place = (rows.start, depth);
                 let sums = (sums[rows.start * pitch..].as_chunks_mut().0.as_chunks_mut().0, pitch / LINES);
                 let ahead = &mut ahead;
-                // As many chunks together as sums of theirs have room.
-                match rows.len() {
-                    1 => multiply_strip::<1, 4, UNSIGNED, FAR>(
-                        product,
-                        place,
-                        (&runs, lines.end),
-                        strip.clone(),
-                        sums,
-                        ahead,
-                    ),
-                    2 => multiply_strip::<2, 2, UNSIGNED, FAR>(
-                        product,
-                        place,
-                        (&runs, lines.end),
-                        strip.clone(),
-                        sums,
-                        ahead,
-                    ),
-                    3 => multiply_strip::<3, 1, UNSIGNED, FAR>(
-                        product,
-                        place,
-                        (&runs, lines.end),
-                        strip.clone(),
-                        sums,
-                        ahead,
-                    ),
-                    4 => multiply_strip::<4, 1, UNSIGNED, FAR>(
-                        product,
-                        place,
-                        (&runs, lines.end),
-                        strip.clone(),
-                        sums,
-                        ahead,
-                    ),
-                    5 => multiply_strip::<5, 1, UNSIGNED, FAR>(
-                        product,
-                        place,
-                        (&runs, lines.end),
-                        strip.clone(),
-                        sums,
-                        ahead,
-                    ),
-                    _ => unreachable!("1 to MOST lines"),
-                }
+                by_number!(rows.len(), |ROWS| {
+                    // As many as have room for their sums in 16 to 20 registers.
+                    const CHUNKS: usize = [4, 2, 1, 1, 1][ROWS - 1];
+                    let runs = (&runs, lines.end);
+                    multiply_strip::<ROWS, CHUNKS, UNSIGNED, FAR>(product, place, runs, strip.clone(), sums, ahead)
+                }, 1 2 3 4 5);
             }
         }
     }

@@ -1,9 +1,16 @@
 //! A few lines, multiplied by an operand where it lies: each of its bytes is read once, and nothing is packed.
 
-#[cfg(target_arch = "x86_64")]
-use super::vector256::prefetch_to_second;
 use crate::matrix::{Encoding, Operand, Order};
 use std::ops::Range;
+
+#[cfg(target_arch = "x86_64")]
+mod ahead;
+#[cfg(target_arch = "x86_64")]
+#[macro_use]
+mod along_lines;
+
+#[cfg(target_arch = "x86_64")]
+pub(super) use ahead::{AHEAD, Ahead};
 
 /// How a kernel multiplies few lines.
 #[derive(Clone, Copy)]
@@ -39,10 +46,6 @@ pub(crate) const RUNS: usize = 16;
 /// Bytes of the few lines that are multiplied before those that follow them: half of the fastest cache, at most.
 #[cfg(target_arch = "x86_64")]
 pub(crate) const SLICE: usize = 16 << 10;
-
-/// Bytes of an operand that are read between its being fetched into the second cache and its being read.
-#[cfg(target_arch = "x86_64")]
-pub(super) const AHEAD: usize = 32 << 10;
 
 impl FewLines {
     /// How many sums of each of the few lines are written for so many lines of the operand.
@@ -91,65 +94,6 @@ pub(crate) fn even(count: usize, most: usize) -> impl Iterator<Item = Range<usiz
     let groups = count.div_ceil(most);
     let (short, longer) = (count / groups, count % groups);
     (0..groups).map(move |i| i * short + i.min(longer)..(i + 1) * short + (i + 1).min(longer))
-}
-
-/// Parts of an operand's runs that will be read, in the order in which they lie: that is how memory brings them fastest. They are
-/// fetched so far ahead that the second cache is the place for them.
-#[cfg(target_arch = "x86_64")]
-pub(super) struct Ahead {
-    at: *const u8,
-    /// Bytes that are left of the run at hand, of each, and from the end of one to the beginning of the next; and how many runs are
-    /// left besides.
-    left: usize,
-    part: usize,
-    gap: usize,
-    runs: usize,
-}
-
-#[cfg(target_arch = "x86_64")]
-impl Ahead {
-    pub(super) const NONE: Self = Self { at: std::ptr::null(), left: 0, part: 0, gap: 0, runs: 0 };
-
-    /// What is left of it, for whoever reads first: the others have nothing to fetch.
-    #[inline(always)]
-    pub(super) fn take(&mut self) -> Self {
-        std::mem::replace(self, Self::NONE)
-    }
-
-    /// The same part of each of these runs, as many of them as there are.
-    #[inline(always)]
-    pub(super) fn of(product: &Product, runs: Range<usize>, part: &Range<usize>) -> Self {
-        let operand = &product.operand;
-        let count = runs.end.min(operand.runs().count).saturating_sub(runs.start);
-        if count == 0 {
-            return Self::NONE;
-        }
-        let (at, part, pitch) = (operand.run(runs.start)[part.clone()].as_ptr(), part.len(), operand.pitch());
-        let gap = pitch.wrapping_sub(part);
-        // Small gaps are fetched, too.
-        match gap <= part / 8 {
-            true => Self { at, left: (count - 1) * pitch + part, part, gap, runs: 0 },
-            false => Self { at, left: part, part, gap, runs: count - 1 },
-        }
-    }
-
-    /// The next cache lines, if any are left. Where a run ends what follows it may be among them.
-    #[inline(always)]
-    pub(super) fn fetch(&mut self, count: usize) {
-        if self.left == 0 {
-            return;
-        }
-        for i in 0..count {
-            prefetch_to_second(self.at.wrapping_add(64 * i));
-        }
-        if self.left > 64 * count {
-            (self.at, self.left) = (self.at.wrapping_add(64 * count), self.left - 64 * count);
-        } else {
-            self.at = self.at.wrapping_add(self.left).wrapping_add(self.gap);
-            self.left = if self.runs > 0 { self.part } else { 0 };
-            self.runs = self.runs.saturating_sub(1);
-        }
-    }
 }
 
 impl<'a> Product<'a> {
@@ -437,132 +381,6 @@ macro_rules! few_lines {
                 let a = numbers(lhs[i]);
                 for j in 0..LINES {
                     c[i][j] = dot::<UNSIGNED>(c[i][j], a, b[j]);
-                }
-            }
-        }
-    };
-}
-
-/// Defines a module's `along_lines`, in terms of what [`few_lines`] defines, and of the module's own `spread`, `store`, `resume` (sums
-/// that were stored), `columns` (groups of as many lines, given at each depth) and `in_order` (their sums as the lines are).
-#[cfg(target_arch = "x86_64")]
-macro_rules! along_lines {
-    (features: [$($feature:tt),*], lanes: $lanes:literal, group: $group:literal, columns: $columns:literal, runs: $runs:literal,
-     strips: [$($strip:literal)*] $(,)?) => {
-        /// Bytes of each run in a strip.
-        const STRIP: usize = 1024;
-        /// Bytes of a run that are read between its being prefetched and its being read.
-        const AHEAD: usize = 512;
-
-        /// Runs pass by, several depths at a time, over sums that rest in memory.
-        $(#[target_feature(enable = $feature)])*
-        fn along_lines<const UNSIGNED: bool>(
-            product: &$crate::kernel::FewProduct,
-            lines: std::ops::Range<usize>,
-            sums: &mut [i32],
-        ) {
-            let $crate::kernel::FewProduct { operand, .. } = product;
-            let pitch = sums.len() / product.count();
-            sums.fill(0);
-            const MOST: usize = [$($strip),*].len();
-            for depth in (0..operand.depth).step_by($runs) {
-                let mut runs: [&[u8]; $runs] = [&[]; _];
-                for x in 0..runs.len() {
-                    // Numbers beyond the depth are zero: any run will do.
-                    runs[x] = operand.run((depth + x).min(operand.depth - 1));
-                }
-                // In strips that stay in the fastest cache while they meet all of the few lines.
-                let chunks = lines.len().div_ceil($columns);
-                for strip in (0..chunks).step_by(STRIP / $columns) {
-                    let strip = strip..chunks.min(strip + STRIP / $columns);
-                    for rows in $crate::kernel::even(product.count(), MOST) {
-                        let place = (rows.start, depth);
-                        let sums = (&mut sums[rows.start * pitch..], pitch);
-                        match rows.len() {
-                            $($strip => multiply_strip::<$strip, UNSIGNED>(product, place, &runs, (lines.clone(), strip.clone()), sums),)*
-                            _ => unreachable!("1 to MOST lines"),
-                        }
-                    }
-                }
-            }
-            $crate::kernel::few_lines::put_in_order(sums, pitch, lines.len(), |sums: &mut [_; $columns]| in_order(sums));
-        }
-
-        $(#[target_feature(enable = $feature)])*
-        fn multiply_strip<const ROWS: usize, const UNSIGNED: bool>(
-            product: &$crate::kernel::FewProduct,
-            (row, depth): (usize, usize),
-            runs: &[&[u8]; $runs],
-            (lines, strip): (std::ops::Range<usize>, std::ops::Range<usize>),
-            (sums, pitch): (&mut [i32], usize),
-        ) {
-            const GROUPS: usize = $runs / $group;
-            let whole = lines.len() / $columns;
-            let pitch = pitch / $columns;
-            let mut lhs: [[Vector; GROUPS]; ROWS] = [[zero(); GROUPS]; ROWS];
-            for i in 0..ROWS {
-                let groups: &[_; GROUPS] = product.line(row + i)[depth / $group..].first_chunk().expect("lines are padded");
-                for g in 0..GROUPS {
-                    lhs[i][g] = spread(groups[g]);
-                }
-            }
-            let sums = sums.as_chunks_mut().0.as_chunks_mut().0;
-            let mut chunks: [&[[u8; $columns]]; $runs] = [&[]; _];
-            for x in 0..chunks.len() {
-                chunks[x] = &runs[x][lines.start..].as_chunks().0[..whole];
-            }
-            for v in strip.start..strip.end.min(whole) {
-                // Of each cache line once: what comes next in these runs, and before they end the beginnings of those that follow.
-                if row == 0 && (v * LINES).is_multiple_of(64) {
-                    let later = v + AHEAD / LINES;
-                    let next = if later < whole { later * LINES } else { (later - whole) * LINES + product.operand.pitch() * $runs };
-                    for x in 0..chunks.len() {
-                        prefetch(chunks[x].as_ptr().cast::<u8>().wrapping_add(next));
-                    }
-                }
-                let mut depths: [&[u8; $columns]; $runs] = [&[0; _]; _];
-                for x in 0..depths.len() {
-                    // SAFETY: every run was cut to `whole` chunks.
-                    depths[x] = unsafe { chunks[x].get_unchecked(v) };
-                }
-                patch::<ROWS, UNSIGNED>(&lhs, depths, sums, (v, pitch));
-            }
-            if strip.end > whole {
-                // Lines before are read again, and their sums not used.
-                let from = lines.end - $columns;
-                let mut depths: [&[u8; $columns]; $runs] = [&[0; _]; _];
-                for x in 0..depths.len() {
-                    depths[x] = runs[x][from..].first_chunk().expect("an operand of as many lines");
-                }
-                patch::<ROWS, UNSIGNED>(&lhs, depths, sums, (whole, pitch));
-            }
-        }
-
-        #[inline]
-        $(#[target_feature(enable = $feature)])*
-        fn patch<const ROWS: usize, const UNSIGNED: bool>(
-            lhs: &[[Vector; $runs / $group]; ROWS],
-            depths: [&[u8; $columns]; $runs],
-            sums: &mut [[[i32; $lanes]; VECTORS]],
-            (at, pitch): (usize, usize),
-        ) {
-            let mut c: [[Vector; VECTORS]; ROWS] = [[zero(); VECTORS]; ROWS];
-            for i in 0..ROWS {
-                for v in 0..VECTORS {
-                    c[i][v] = resume(&sums[at + i * pitch][v]);
-                }
-            }
-            for (g, depths) in depths.as_chunks::<$group>().0.iter().enumerate() {
-                let b: [Vector; VECTORS] = columns::<UNSIGNED>(*depths);
-                for i in 0..ROWS {
-                    for v in 0..VECTORS {
-                        c[i][v] = dot::<UNSIGNED>(c[i][v], lhs[i][g], b[v]);
-                    }
-                }
-            }
-            for i in 0..ROWS {
-                for v in 0..VECTORS {
-                    store(&mut sums[at + i * pitch][v], c[i][v], true);
                 }
             }
         }

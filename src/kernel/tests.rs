@@ -363,6 +363,11 @@ fn a_product_cut_into_blocks_and_slices_agrees_with_the_definition() {
     }
 }
 
+/// Operands of 8 bits that are not packed.
+fn as_given(shape: (usize, usize, usize), lhs: SideCase, rhs: SideCase) -> Case {
+    Case { shape, lhs, rhs, gap: 1, seed: 11, extreme: false, pack_lhs: None, pack_rhs: None, bits: 8, packer: None }
+}
+
 /// Such an operand is fetched long before it is read: in one piece, or run by run where much lies between them.
 #[cfg(target_arch = "x86_64")]
 #[test]
@@ -378,19 +383,8 @@ fn few_lines_agree_beside_an_operand_that_the_second_cache_does_not_hold() {
             for (cols, depth) in [(l2 / 170 + 67, 170), (300, l2 / 300 + 13)] {
                 for gap in [0, cols.max(depth) / 4] {
                     let side = |order, encoding| SideCase { order, encoding, gap, offset: -77, slope: 0 };
-                    let case = Case {
-                        shape: (rows, cols, depth),
-                        lhs: side(Order::DepthContiguous, encodings[0]),
-                        rhs: side(order, encodings[1]),
-                        gap: 1,
-                        seed: 11,
-                        extreme: false,
-                        pack_lhs: None,
-                        pack_rhs: None,
-                        bits: 8,
-                        packer: None,
-                    };
-                    check(&CONTEXTS, &case);
+                    let (lhs, rhs) = (side(Order::DepthContiguous, encodings[0]), side(order, encodings[1]));
+                    check(&CONTEXTS, &as_given((rows, cols, depth), lhs, rhs));
                 }
             }
         }
@@ -413,19 +407,7 @@ fn lines_a_memory_page_apart_are_multiplied_as_any_others() {
             offset: 3,
             slope: 0,
         });
-        let case = Case {
-            shape: (14, 257, depth),
-            lhs,
-            rhs,
-            gap: 0,
-            seed: 11,
-            extreme: false,
-            pack_lhs: None,
-            pack_rhs: None,
-            bits: 8,
-            packer: None,
-        };
-        check(&CONTEXTS, &case);
+        check(&CONTEXTS, &Case { gap: 0, ..as_given((14, 257, depth), lhs, rhs) });
     }
 }
 
