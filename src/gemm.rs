@@ -90,7 +90,7 @@ impl Route {
         let is_small = with_walk(context, lhs, rhs, shape, 1, |walk| matches!(walk, Walk::Small(..)));
         let small = if is_small { Small::new(context.kernel, lhs, rhs, shape) } else { None };
         let is_alone = shape.macs() < worth_sharing(context).min(WORTH_WAKING);
-        let panels = kept_panels(context.kernel, lhs, rhs, quick, store);
+        let panels = kept_panels(context.kernel.of(shape), lhs, rhs, quick, store);
         Ok(Self { small: small.map(|small| (small, shape)), is_alone, panels })
     }
 

@@ -3,6 +3,7 @@
 //! A kernel is a value in a table. It can be had only from [`Kernel::available`] or [`Kernel::chosen`], so whoever
 //! holds one knows that the processor runs it: that is the whole safety argument for calling its functions.
 
+use crate::blocks::Shape;
 use crate::error::Error;
 use crate::matrix::{Encoding, Lines, Operand};
 use crate::output::{FinishFn, Sums};
@@ -53,6 +54,11 @@ pub struct Kernel {
     /// A faster kernel of the same instruction set, which sums small numbers in 16 bits. It is in no list: a product
     /// chooses it for its operands.
     pub(crate) narrow: Option<&'static Kernel>,
+    /// A faster kernel for large products, in no list either. It reads what is packed for this one, and what is packed for it,
+    /// this one does.
+    large: Option<Large>,
+    /// What its tiles take place in, if they do.
+    session: Option<&'static Session>,
     /// How it multiplies all lines at once whose sums are the result, if it does.
     sums: Option<SumsFn>,
     /// How it multiplies tiles while those before become bytes, if it does.
@@ -60,14 +66,46 @@ pub struct Kernel {
     is_supported: fn() -> bool,
 }
 
+/// A kernel for products of so many rows and multiplications, or more.
+#[derive(Clone, Copy)]
+struct Large {
+    kernel: &'static Kernel,
+    rows: usize,
+    macs: f64,
+}
+
+/// What is done by a thread before it multiplies tiles, and after it.
+///
+/// # Safety
+/// The CPU has what the kernel needs.
+pub(crate) struct Session {
+    begin: unsafe fn(),
+    end: unsafe fn(),
+}
+
+/// A session that has begun.
+pub(crate) struct Begun(Option<&'static Session>);
+
+impl Drop for Begun {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if let Some(session) = self.0 {
+            // SAFETY: whoever had a kernel has a CPU that runs it.
+            unsafe { (session.end)() }
+        }
+    }
+}
+
 /// Multiplies a few lines of the LHS by a panel of the RHS: `acc[i * width + j]` becomes, or grows by,
 /// Σ lhs(i, d) · rhs(j, d); or that goes to its place in the result, and what becomes of `acc` is nobody's business.
 ///
 /// # Safety
-/// The CPU has the features that the function was compiled for. Nobody else uses the tile's part of the result.
+/// The CPU has the features that the function was compiled for. Nobody else uses the tile's part of the result. This thread has
+/// begun the kernel's [session](Kernel::begin), if it has any.
 pub(crate) type TileFn = unsafe fn(tile: &Tile, acc: &mut [i32]);
 
-/// Multiplies a tile of however many lines, of runs of 4 bytes at least, by one panel, fresh, and brings the sums to their place.
+/// Multiplies a tile of however many lines, of runs of 4 bytes at least, by one panel, or by all panels of the columns if the kernel
+/// [takes them](Kernel::takes_panels), fresh, and brings the sums to their place.
 ///
 /// # Safety
 /// As for a [`TileFn`].
@@ -92,6 +130,7 @@ pub(crate) struct Tile<'a> {
     /// 1 to [`Kernel::rows`] lines, over a stretch of the depth that may end within a group; or windows, whose runs do not.
     pub lhs: Lines<'a>,
     pub lhs_encoding: Encoding,
+    pub rhs_encoding: Encoding,
     /// Whether that is unsigned, but the bytes are signed, 128 less.
     pub is_turned: bool,
     /// A panel over the same stretch.
@@ -125,12 +164,14 @@ impl Tile<'_> {
 }
 
 /// The most lines any kernel takes from the LHS, and the most a panel has.
-pub(crate) const MAX_ROWS: usize = 12;
+pub(crate) const MAX_ROWS: usize = 32;
 pub(crate) const MAX_WIDTH: usize = 32;
 
 /// Best first. This is the only list of kernels. With `--cfg only_avx2` it lacks those that need more, which take most of the
 /// time to compile: for sanitizers, on processors that do not run them.
 static KERNELS: &[&Kernel] = &[
+    #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+    &amx::KERNEL,
     #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
     &avx512vnni::KERNEL,
     #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
@@ -152,6 +193,31 @@ impl Kernel {
     /// The kernels of this architecture, best first, whether this processor runs them or not.
     pub(crate) fn all() -> impl Iterator<Item = &'static Kernel> {
         KERNELS.iter().copied()
+    }
+
+    /// Whether its [`SumsFn`] multiplies all panels of a product, one row of tiles after the other.
+    #[inline(always)]
+    pub(crate) fn takes_panels(&self) -> bool {
+        self.groups == Groups::AnyQuads
+    }
+
+    /// The kernel for a product of this shape.
+    #[inline(always)]
+    pub(crate) fn of(&'static self, shape: Shape) -> &'static Self {
+        match &self.large {
+            Some(large) if shape.rows >= large.rows && shape.macs() >= large.macs => large.kernel,
+            _ => self,
+        }
+    }
+
+    /// Begins what tiles take place in, on this thread. It ends when what this gives is dropped.
+    #[inline(always)]
+    pub(crate) fn begin(&self) -> Begun {
+        if let Some(session) = self.session {
+            // SAFETY: whoever has a kernel has a CPU that runs it.
+            unsafe { (session.begin)() }
+        }
+        Begun(self.session)
     }
 
     /// How it multiplies all lines of a product of one slice at once, in runs of so many bytes, if the sums are the result.
@@ -209,7 +275,8 @@ impl Kernel {
         let is_named = |kernel: &&Kernel| kernel.name == name;
         match Self::all().find(is_named) {
             None => Err(Error::UnknownIsa { name }),
-            Some(_) => Self::available().find(is_named).ok_or(Error::UnsupportedIsa { name }),
+            // No other kernel is asked: that may change the process.
+            Some(kernel) => Some(kernel).filter(|kernel| (kernel.is_supported)()).ok_or(Error::UnsupportedIsa { name }),
         }
     }
 }
@@ -258,7 +325,10 @@ macro_rules! kernel {
         tile: $tile:expr $(, writes: $writes:ident)? $(, takes: $takes:ident)?, shuffle: $($shuffle:ident)::+ $(, wide: $($wide:ident)::+)?,
         few_lines: $($few_lines:ident)::+ $(, narrow: $narrow:expr)? $(, sums: $sums:expr)? $(, relay: $relay:ident)? $(,)?
     ) => {
-        pub(crate) static KERNEL: $crate::kernel::Kernel = {
+        pub(crate) static KERNEL: $crate::kernel::Kernel = ROW;
+
+        /// The same as a value, of which others may be made.
+        pub(super) const ROW: $crate::kernel::Kernel = {
             use $crate::kernel::{self, FewLines, FewProduct, Kernel, Tile};
             use $crate::conv::Patches;
             use $crate::matrix::{Chunks, Encoding, Lines, Operand};
@@ -394,6 +464,8 @@ macro_rules! kernel {
                 vectors,
                 taps: kernel::TapsWays::of(&[$($feature),*]),
                 narrow: [$($narrow)?].as_slice().first().copied(),
+                large: None,
+                session: None,
                 sums: [$($sums as kernel::SumsFn)?].as_slice().first().copied(),
                 relay: [$(&$relay::RELAY)?].as_slice().first().copied(),
                 is_supported: || true $(&& cpu_has!($feature))*,
@@ -411,6 +483,8 @@ mod few_lines;
 #[macro_use]
 mod narrow;
 
+#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+mod amx;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]

@@ -38,6 +38,8 @@ pub(crate) enum Groups {
     Quads,
     /// As [`Groups::Quads`], but the kernel may read a signed LHS as an unsigned one, 128 greater.
     FreeQuads,
+    /// As [`Groups::Quads`], but the kernel reads both sides in any encoding.
+    AnyQuads,
     /// Two products of 16-bit numbers: the LHS is stored in 16 bits, the RHS as signed bytes that the kernel widens.
     Pairs,
     /// Four products of bytes that are both unsigned or both signed. The LHS keeps its encoding, the RHS takes the same.
@@ -51,7 +53,7 @@ impl Groups {
     pub(crate) const fn len(self) -> usize {
         match self {
             Groups::LikeOctets => 8,
-            Groups::Quads | Groups::FreeQuads | Groups::LikeQuads => 4,
+            Groups::Quads | Groups::FreeQuads | Groups::AnyQuads | Groups::LikeQuads => 4,
             Groups::Pairs => 2,
         }
     }
@@ -88,13 +90,17 @@ impl Groups {
 
     /// Whether kernels read an RHS that is packed so, beside an LHS of this encoding.
     pub(crate) fn read_stored(self, stored: Encoding, lhs: Encoding) -> bool {
-        self.rhs_encoding(lhs) == stored || self == Groups::FreeQuads && stored == Encoding::S8
+        match self {
+            Groups::AnyQuads => true,
+            Groups::FreeQuads if stored == Encoding::S8 => true,
+            _ => self.rhs_encoding(lhs) == stored,
+        }
     }
 
     /// The encoding in which the RHS is packed.
     pub(crate) fn rhs_encoding(self, lhs: Encoding) -> Encoding {
         match self {
-            Groups::Quads | Groups::FreeQuads => lhs.other(),
+            Groups::Quads | Groups::FreeQuads | Groups::AnyQuads => lhs.other(),
             Groups::Pairs => Encoding::S8,
             Groups::LikeQuads | Groups::LikeOctets => lhs,
         }
@@ -104,7 +110,7 @@ impl Groups {
     pub(crate) fn lhs_encoding(self, rhs: Encoding) -> Option<Encoding> {
         match self {
             Groups::Quads | Groups::FreeQuads => Some(rhs.other()),
-            Groups::Pairs => None,
+            Groups::Pairs | Groups::AnyQuads => None,
             Groups::LikeQuads | Groups::LikeOctets => Some(rhs),
         }
     }

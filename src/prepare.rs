@@ -3,7 +3,7 @@
 use crate::conv::Patches;
 use crate::kernel::Kernel;
 use crate::matrix::{Encoding, Lines, Operand};
-use crate::pack;
+use crate::pack::{self, Groups};
 use crate::planes::Planes;
 use crate::reading::Reading;
 use crate::segment::Segment;
@@ -42,6 +42,16 @@ impl Kernel {
     pub(crate) fn finished_together(&self) -> usize {
         const RESULTS: usize = 2304;
         (RESULTS / self.tile_len()).max(1)
+    }
+
+    /// How many of these lines it had better read together.
+    #[inline(always)]
+    pub(crate) fn together(&self, lines: &Lines) -> usize {
+        match self.groups {
+            // It reads whole cache lines, once for each panel.
+            Groups::AnyQuads => self.rows,
+            _ => lines.together(self.rows),
+        }
     }
 
     /// A depth in whole groups.

@@ -51,7 +51,7 @@ const PIECES: usize = 4;
 
 impl<'a> Product<'a> {
     pub(crate) fn new(context: &'a Context, lhs: &Factor<'a>, rhs: &Factor<'a>, shape: Shape, threads: usize) -> Self {
-        let Sides { kernel, sources: mut sides, rescale, span } = Sides::new(context.kernel, lhs, rhs);
+        let Sides { kernel, sources: mut sides, rescale, span } = Sides::new(context.kernel.of(shape), lhs, rhs);
         let windows = Product::windows(kernel, &mut sides, shape, threads);
         let ready = sides.each_ref().map(Source::ready);
         let given = Given { lhs_is_ready: ready[LHS].is_some(), rhs_order: sides[RHS].order() };
@@ -232,18 +232,23 @@ impl Product<'_> {
         finish: &Finish,
         desk: &mut Desk,
     ) {
+        let _session = self.kernel.begin();
         let mut panels = Panels::NONE;
         let mut relay = self.relay(rows.len(), finish, &mut panels);
-        for col in cols.clone().step_by(self.kernel.width) {
-            let stripe = Stripe {
-                product: self,
-                lhs,
-                rhs,
-                rows: rows.clone(),
-                cols: col..(col + self.kernel.width).min(cols.end),
-                finish,
+        let stripe = |cols| Stripe { product: self, lhs, rhs, rows: rows.clone(), cols, finish };
+        if stripe(cols.clone()).multiply_panels() {
+            return;
+        }
+        let takes_panels = self.kernel.takes_panels() && !self.sides[RHS].is_widened();
+        let mut start = cols.start;
+        while start < cols.end {
+            let end = match &relay {
+                Some(relay) if takes_panels => relay.end_of(start, cols.end),
+                _ => cols.end.min(start + self.kernel.width),
             };
+            let stripe = stripe(start..end);
             (0..self.blocks.depth.pieces).for_each(|slice| stripe.multiply_slice(slice, desk, relay.as_mut()));
+            start = end;
         }
         if let Some(relay) = &mut relay {
             // SAFETY: whoever claimed the block finishes its tiles.

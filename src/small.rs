@@ -2,7 +2,7 @@
 
 use crate::blocks::Shape;
 use crate::buffer::Carver;
-use crate::kernel::{Kernel, Tile};
+use crate::kernel::{Kernel, Tile, relay};
 use crate::matrix::{Lines, Operand};
 use crate::output::{Finish, LineOffsets, Panels, Region, Relay, Sums};
 use crate::packed::Packed;
@@ -66,7 +66,7 @@ impl Small {
         if macs > MOST_MACS || shape.depth > MOST_DEPTH || shape.depth == 0 {
             return None;
         }
-        let (operand, rhs_of) = (lhs.operand()?, Rhs::of(rhs)?);
+        let (operand, rhs_of, kernel) = (lhs.operand()?, Rhs::of(rhs)?, kernel.of(shape));
         let (kernel, is_ready, lhs_to, rhs_reading) = match rhs_of {
             Rhs::Operand(operand) => {
                 let may_be_narrow = || kernel.narrow.is_some() && (lhs.may_be_small() || rhs.may_be_small());
@@ -151,6 +151,7 @@ impl Small {
     #[inline(always)]
     fn run_in(&self, lhs: &Operand, ready: &Ready, finish: &Finish, mut carver: Carver) {
         let Self { kernel, shape: Shape { rows, cols, depth }, ref room, .. } = *self;
+        let _session = kernel.begin();
         let Tiles { height, together, pitch, panel_len } = self.tiles;
         let lhs_bytes = carver.bytes(room.lhs);
         let (lhs_sums, ints) = carver.ints(room.ints(self.finishing(finish))).split_at_mut(room.lhs_sums);
@@ -178,9 +179,10 @@ impl Small {
         };
         let uniform = region.uniform();
         let as_sums = finish.sums().zip(uniform);
+        let takes_panels = as_sums.is_some() && kernel.takes_panels() && kernel.sums(depth).is_some();
         let is_turned = self.is_in_place && self.readings[LHS].is_turn();
         let width = kernel.width;
-        let height = match lines.together(kernel.rows) {
+        let height = match kernel.together(&lines) {
             fewer if fewer < height => even(rows, fewer),
             _ => height,
         };
@@ -190,7 +192,11 @@ impl Small {
         // Not `step_by`, which divides.
         let (mut panel, mut first) = (0, 0);
         while first < cols {
-            let end = relay.as_ref().map_or(cols.min(first + width), |relay| relay.end_of(first, cols));
+            let end = match &relay {
+                Some(relay) => relay.end_of(first, cols),
+                None if takes_panels => cols,
+                None => cols.min(first + width),
+            };
             let count = if end - first <= width { 1 } else { (end - first).div_ceil(width) };
             region.cols = first..end;
             region.col_sums = rhs_sums.get(first..first + count * width).unwrap_or_default();
@@ -201,6 +207,7 @@ impl Small {
             let mut tile = Tile {
                 lhs: lines,
                 lhs_encoding: self.readings[LHS].to,
+                rhs_encoding: self.readings[RHS].to,
                 is_turned,
                 rhs: &panels[panel * panel_len..][..count * panel_len],
                 cols: region.cols.len(),
@@ -329,8 +336,11 @@ impl Room {
         is_summed: [bool; 2],
     ) -> Self {
         // Of more rows than one tile has, a relay works in two.
-        let acc_rows =
-            if shape.rows <= kernel.rows { shape.rows } else { shape.rows.min(tiles.together).max(2 * kernel.rows) };
+        let acc_rows = if shape.rows <= kernel.rows.min(relay::ROWS) {
+            shape.rows
+        } else {
+            shape.rows.min(tiles.together).max(2 * kernel.rows)
+        };
         let cols = if is_ready { 0 } else { shape.cols.next_multiple_of(kernel.width) };
         Self {
             lhs: if is_in_place { 0 } else { shape.rows * tiles.pitch },

@@ -190,6 +190,12 @@ impl<'a> Source<'a> {
         &room[..len]
     }
 
+    /// All panels of these lines of the RHS, the first of which begins one, over the whole depth, if they need not be widened.
+    pub(crate) fn panels<'s>(&self, from: &Prepared<'s>, lines: Range<usize>) -> &'s [u8] {
+        let count = lines.len().next_multiple_of(self.kernel.width);
+        &from.bytes[(lines.start - from.first) * self.pitch..][..count * self.pitch]
+    }
+
     /// How many groups of a panel sums of 16 bits hold over a stretch of the depth, if `span` of any.
     pub(crate) fn spans(&self, line: usize, depth: Range<usize>, span: u8) -> Spans<'a> {
         match self.spans {

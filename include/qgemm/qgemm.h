@@ -1554,7 +1554,7 @@ extern "C" {
 const char *qgemm_version(void);
 
 /**
- * The kernel that multiplies: "avx512vnni", "avxvnni", "avx512bw", "avx2", on Arm "i8mm", "dotprod", "neon", or "scalar",
+ * The kernel that multiplies: "amx", "avx512vnni", "avxvnni", "avx512bw", "avx2", on Arm "i8mm", "dotprod", "neon", or "scalar",
  * a static string.
  *
  * It is the best that this processor runs, or the one that the environment variable QGEMM_ISA names, read once. All

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::kernel::Kernel;
-use crate::kernel::tests::{ODD_KERNELS, narrow, noise};
+use crate::kernel::tests::{ODD_KERNELS, always, narrow, noise};
 use crate::matrix::{Encoding, Order, Output};
 use crate::output::{Cast, Element, Residual, Rounding, Scale, Stage, Store, Values};
 use crate::packed::{Bits, Packed, Packing, Purpose, ResultOrder, Side};
@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 /// All that this CPU runs, with 1 and with 3 threads.
 static CONTEXTS: LazyLock<Vec<Context>> = LazyLock::new(|| {
-    let kernels = Kernel::available().chain(narrow()).chain(ODD_KERNELS);
+    let kernels = Kernel::available().chain(narrow()).chain(always()).chain(ODD_KERNELS);
     kernels.flat_map(|kernel| [1, 3].map(|threads| Context::new(kernel, threads))).collect()
 });
 

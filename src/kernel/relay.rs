@@ -50,6 +50,7 @@ pub(crate) struct Strip<'a> {
     pub row: usize,
     pub col: usize,
     pub result: Bytes<'a>,
+    pub out: &'a Output<'a, u8>,
 }
 
 /// The whole result: where it begins, how many bytes its rows are apart, and the panels, those of a strip and that of an open tile
@@ -83,6 +84,15 @@ pub(crate) struct Terms<'a> {
     pub depth: i32,
     pub times: i32,
     pub bias: &'a [i32],
+}
+
+impl Terms<'_> {
+    /// What is added to the sums of this row.
+    #[inline(always)]
+    pub(crate) fn of(&self, row: usize) -> i32 {
+        let of_row = |numbers: &[i32]| numbers.get(row).copied().unwrap_or(0);
+        of_row(self.sums).wrapping_add(self.depth).wrapping_mul(self.times).wrapping_add(of_row(self.bias))
+    }
 }
 
 /// What the columns of a panel add to sums, and how these become bytes: z = x · `scale` + `nudge`, in floats and in 65536ths, the

@@ -426,7 +426,7 @@ mod tests {
             let want = match kernel.name {
                 "avx2" | "avx512bw" => Kind::Avx2,
                 "avxvnni" => Kind::AvxVnni,
-                "avx512vnni" => Kind::Avx512Vnni,
+                "avx512vnni" | "amx" => Kind::Avx512Vnni,
                 _ => Kind::Common,
             };
             assert_eq!(kernel.taps, TapsWays(want), "{}", kernel.name);

@@ -73,6 +73,14 @@ pub(crate) static ODD_KERNELS: [&Kernel; 5] = [
     &odd::like_octets_5x12::KERNEL,
 ];
 
+/// A kernel that leaves no product to another, if this CPU runs it.
+pub(crate) fn always() -> Option<&'static Kernel> {
+    #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+    return Some(&super::amx::ALWAYS).filter(|kernel| (kernel.is_supported)());
+    #[cfg(not(all(target_arch = "x86_64", not(only_avx2))))]
+    None
+}
+
 /// The narrow kernels that this CPU runs.
 pub(crate) fn narrow() -> impl Iterator<Item = &'static Kernel> {
     Kernel::available().filter_map(|kernel| kernel.narrow)
@@ -80,7 +88,7 @@ pub(crate) fn narrow() -> impl Iterator<Item = &'static Kernel> {
 
 /// All that this CPU runs, with 1 and with 3 threads.
 static CONTEXTS: LazyLock<Vec<Context>> = LazyLock::new(|| {
-    let kernels = Kernel::available().chain(narrow()).chain(ODD_KERNELS);
+    let kernels = Kernel::available().chain(narrow()).chain(always()).chain(ODD_KERNELS);
     kernels.flat_map(|kernel| [1, 3].map(|threads| Context::new(kernel, threads))).collect()
 });
 
@@ -344,6 +352,8 @@ fn a_product_cut_into_blocks_and_slices_agrees_with_the_definition() {
         ((61, 67, 9000), Order::LineContiguous, Order::DepthContiguous),
         ((700, 5, 1500), Order::DepthContiguous, Order::DepthContiguous),
         ((3, 1300, 700), Order::LineContiguous, Order::LineContiguous),
+        // More panels than pass a row of tiles together.
+        ((40, 1100, 70), Order::DepthContiguous, Order::DepthContiguous),
     ] {
         for (is_packed, bits) in [(false, 8), (true, 8), (true, 4), (true, 7)] {
             let result = ResultOrder::RowMajor;

@@ -192,7 +192,7 @@ mod tests {
         for kernel in Kernel::all() {
             let want = match kernel.name {
                 "avx2" | "avxvnni" => Kind::Avx2,
-                "avx512bw" | "avx512vnni" => Kind::Avx512,
+                "avx512bw" | "avx512vnni" | "amx" => Kind::Avx512,
                 _ => Kind::Common,
             };
             assert_eq!(kernel.vectors, Vectors(want), "{}", kernel.name);

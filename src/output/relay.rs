@@ -121,6 +121,7 @@ impl<'r, 'a> Relay<'r, 'a> {
             row: region.rows.start,
             col: region.cols.start,
             result: self.result(),
+            out: &self.out,
         };
         let mut open = self.open;
         // SAFETY: as above; whoever has a kernel has a CPU that runs it; and `begin` wrote the panels.

@@ -28,6 +28,15 @@ impl Sums<'_> {
         Self { row: self.row + row, cols: self.cols.clone(), row_sums, ..*self }
     }
 
+    /// Those of the panel that is so many panels of `W` columns further on.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub(crate) fn panel<const W: usize>(&self, panel: usize) -> Self {
+        let start = self.cols.start + panel * W;
+        let col_sums = self.col_sums.get(panel * W..).unwrap_or_default();
+        Self { cols: start..self.cols.end.min(start + W), col_sums, ..*self }
+    }
+
     /// The places of so many rows.
     ///
     /// # Safety
@@ -66,6 +75,7 @@ impl Sums<'_> {
         terms
     }
 
+    /// What is added to a row whose sum is this.
     #[inline(always)]
     fn of_row(&self, sum: i32) -> i32 {
         let (a, b) = self.offsets;

@@ -328,7 +328,8 @@ proptest! {
             let kernel = panels.kernel;
             let lines = lhs.pack(kernel);
             let (rows, cols) = (lhs.lines, rhs.lines.next_multiple_of(kernel.width));
-            let read_as = kernel.groups.lhs_encoding(panels.stored()).unwrap_or(lines.stored());
+            let stored = panels.stored();
+            let read_as = kernel.groups.lhs_encoding(stored).unwrap_or(lines.stored());
             let mut found = vec![0; rows * cols];
             let pitch = kernel.pitch(depth);
             let used = kernel.pad(depth) * kernel.groups.lhs_size();
@@ -338,6 +339,7 @@ proptest! {
                     let tile = Tile {
                         lhs: Lines::packed(&lines.prepared().bytes[row * pitch..], 1, pitch, 0..used),
                         lhs_encoding: read_as,
+                        rhs_encoding: stored,
                         is_turned: read_as != lines.stored(),
                         rhs: panel,
                         cols: kernel.width,

@@ -103,7 +103,9 @@ impl Packed {
         let width = self.layout.width;
         match self.kernel.groups {
             Groups::LikeOctets => gather::<8>(stretch, (line % width, width), to),
-            Groups::Quads | Groups::FreeQuads | Groups::LikeQuads => gather::<4>(stretch, (line % width, width), to),
+            Groups::Quads | Groups::FreeQuads | Groups::AnyQuads | Groups::LikeQuads => {
+                gather::<4>(stretch, (line % width, width), to)
+            }
             Groups::Pairs => gather::<2>(stretch, (line % width, width), to),
         }
     }

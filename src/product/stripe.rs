@@ -6,6 +6,7 @@ use crate::matrix::Lines;
 use crate::output::{Finish, Region, Relay, Sums};
 use crate::prepare::Prepared;
 use crate::segment::Segment;
+use crate::span::Spans;
 use std::ops::Range;
 
 /// The columns of one panel, and rows of one block.
@@ -19,7 +20,45 @@ pub(super) struct Stripe<'s> {
 }
 
 impl Stripe<'_> {
-    /// Multiplies all rows by one slice of the panel. After the last slice the tiles are finished.
+    /// Multiplies all rows by all panels of the columns if the sums are the result, and the kernel takes them so. If not, nothing and
+    /// false.
+    pub(super) fn multiply_panels(&self) -> bool {
+        let Product { kernel, sides: [lhs, rhs], blocks, row, depth, .. } = self.product;
+        if !kernel.takes_panels() || blocks.depth.pieces > 1 || rhs.is_widened() {
+            return false;
+        }
+        let step = row.unwrap_or(self.rows.len());
+        let lines = |start: usize| lhs.lines(self.lhs, start..start + step, 0..*depth);
+        let (Some(sums), Some(multiply)) = (self.sums(), kernel.sums(lines(self.rows.start).len())) else {
+            return false;
+        };
+        let panels = rhs.panels(self.rhs, self.cols.clone());
+        for start in self.rows.clone().step_by(step) {
+            let tile = Tile { lhs: lines(start), ..self.tile(panels, panels.len()) };
+            // SAFETY: tiles do not overlap, and whoever claimed their block multiplies them. Whoever has a kernel has a CPU that runs it.
+            unsafe { multiply(&tile, &sums.part(start - self.rows.start)) }
+        }
+        true
+    }
+
+    /// Lines that are still to be named, by this panel, or several.
+    fn tile<'t>(&self, rhs: &'t [u8], reach: usize) -> Tile<'t> {
+        let Product { sides: [lhs, source], .. } = self.product;
+        Tile {
+            lhs: Lines::NONE,
+            lhs_encoding: lhs.encoding(),
+            rhs_encoding: source.encoding(),
+            is_turned: lhs.is_turned(),
+            rhs,
+            cols: self.cols.len(),
+            reach,
+            fresh: true,
+            spans: Spans::Uniform(0),
+            sums: None,
+        }
+    }
+
+    /// Multiplies all rows by one slice of the panel, or by several panels if a relay takes them. After the last slice the tiles are finished.
     pub(super) fn multiply_slice(&self, slice: usize, desk: &mut Desk, relay: Option<&mut Relay>) {
         let Product { kernel, sides: [lhs, rhs], blocks, row, scaled, .. } = self.product;
         let Desk { acc, widened, cols } = desk;
@@ -27,7 +66,10 @@ impl Stripe<'_> {
         let (room, acc) = acc.split_at_mut(2 * together * kernel.tile_len());
         let slices = blocks.depth.pieces;
         let depth = blocks.depth.piece(slice);
-        let panel = rhs.panel(self.rhs, self.cols.start, depth.clone(), widened);
+        let panel = match self.cols.len() > kernel.width {
+            true => rhs.panels(self.rhs, self.cols.clone()),
+            false => rhs.panel(self.rhs, self.cols.start, depth.clone(), widened),
+        };
         // Without depth the sums are 0, as are the bits of floats.
         let scaled = scaled.filter(|_| !depth.is_empty());
         if scaled.is_some() {
@@ -35,15 +77,9 @@ impl Stripe<'_> {
         }
         let sums = self.sums().filter(|_| slice + 1 == slices);
         let mut tile = Tile {
-            lhs: Lines::NONE,
-            lhs_encoding: lhs.encoding(),
-            is_turned: lhs.is_turned(),
-            rhs: panel,
-            cols: self.cols.len(),
-            reach: (self.product.cols().end - self.cols.start) * depth.len(),
             fresh: slice == 0 || scaled.is_some(),
             spans: rhs.spans(self.cols.start, depth.clone(), self.product.span),
-            sums: None,
+            ..self.tile(panel, (self.product.cols().end - self.cols.start) * depth.len())
         };
         // SAFETY: tiles do not overlap, and whoever claimed their block finishes them.
         let mut relay = relay.and_then(|relay| unsafe { relay.begin(&self.region(self.rows.clone()), room) });
@@ -68,7 +104,7 @@ impl Stripe<'_> {
                 unsafe { multiply(&tile, &sums.part(start - self.rows.start)) }
                 continue;
             }
-            for rows in tiles(step, all.together(kernel.rows)) {
+            for rows in tiles(step, kernel.together(&all)) {
                 tile.lhs = all.part(rows.clone());
                 let rows = start + rows.start..start + rows.end;
                 tile.sums = sums.as_ref().map(|sums| sums.part(rows.start - self.rows.start));

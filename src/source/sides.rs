@@ -59,7 +59,10 @@ impl<'a> Sides<'a> {
             Item::Packed(_) => lhs_encoding(kernel.groups, panels, lhs.read_as(), None),
             _ => lhs_encoding(kernel.groups, panels, lhs.read_as(), Some((rhs.read_as(), (rhs.lines(), rhs.depth())))),
         };
-        let rhs_encoding = kernel.groups.rhs_encoding(lhs_encoding);
+        let rhs_encoding = match panels {
+            Some(panels) if !panels.is_of_both() => panels.stored(),
+            _ => kernel.groups.rhs_encoding(lhs_encoding),
+        };
         let rhs_reading = match panels {
             Some(panels) => Reading { to: rhs_encoding, ..panels.reading() },
             None if is_narrow => rhs.centred(rhs_encoding),

@@ -11,6 +11,9 @@ use std::hint::black_box;
 use std::mem::MaybeUninit;
 
 mod scales;
+mod units;
+
+pub(in crate::kernel) use units::finish_added;
 
 const LANES: usize = 16;
 

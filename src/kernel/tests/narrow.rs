@@ -97,6 +97,7 @@ impl Case {
                 let tile = Tile {
                     lhs: Lines::packed(&lines, rows, len, 0..len),
                     lhs_encoding: a,
+                    rhs_encoding: b,
                     is_turned: false,
                     rhs: &panel,
                     cols,

@@ -4,14 +4,15 @@
 use super::*;
 use crate::context::Context;
 use crate::gemm::{Route, gemm_by};
-use crate::kernel::tests::noise;
+use crate::kernel::tests::{always, noise};
 use crate::matrix::{Operand, Order};
 use crate::packed::{Bits, Packed, Packing, Purpose, ResultOrder, Side};
 use crate::{Factor, reference};
 use std::sync::LazyLock;
 
 static CONTEXTS: LazyLock<Vec<Context>> = LazyLock::new(|| {
-    Kernel::available().flat_map(|kernel| [1, 2].map(|threads| Context::new(kernel, threads))).collect()
+    let kernels = Kernel::available().chain(always());
+    kernels.flat_map(|kernel| [1, 2].map(|threads| Context::new(kernel, threads))).collect()
 });
 
 #[derive(Clone, Debug)]

@@ -1,0 +1,208 @@
+//! AMX: registers of 16 × 64 bytes, and an instruction that multiplies two of them, of any signs, eight times as fast as
+//! AVX-512 VNNI multiplies.
+//!
+//! The kernel is that of AVX-512 VNNI, whose packed operands it shares. Products large enough to pay for getting the registers ready
+//! are left to [`TILES`].
+
+use super::relay::{Bytes, Open, RelayFns, Rows as Few, Strip as Job, WIDTH};
+use super::requantize::avx512::{finish_added, finish_rows, relay_panel};
+use super::vector512::{plus, put, resume, spread};
+use super::{Kernel, Large, Tile, avx512vnni, requantize};
+use crate::output::Sums;
+use crate::pack::Groups;
+use session::HEIGHT;
+use std::ops::Range;
+use walk::{Place, ROWS, Rows, Strip};
+
+#[cfg(test)]
+mod emulated;
+mod session;
+mod walk;
+
+pub(super) static KERNEL: Kernel = Kernel {
+    name: "amx",
+    c_name: c"amx",
+    large: Some(Large { kernel: &TILES, rows: 16, macs: 64.0 * 64.0 * 64.0 }),
+    is_supported,
+    ..avx512vnni::ROW
+};
+
+/// The same for products of any size.
+#[cfg(test)]
+pub(super) static ALWAYS: Kernel = Kernel {
+    name: "amx-always",
+    large: Some(Large { kernel: &TILES, rows: 0, macs: 0.0 }),
+    is_supported,
+    ..avx512vnni::ROW
+};
+
+/// The kernel for large products.
+pub(super) static TILES: Kernel = Kernel {
+    groups: Groups::AnyQuads,
+    rows: ROWS,
+    tile,
+    sums: Some(sums),
+    relay: Some(&RELAY),
+    session: Some(&session::SESSION),
+    is_supported,
+    ..avx512vnni::ROW
+};
+
+static RELAY: RelayFns = RelayFns { panel: relay_panel, multiply, finish, finish_rows };
+
+fn is_supported() -> bool {
+    (avx512vnni::ROW.is_supported)() && session::is_permitted()
+}
+
+/// As a [`TileFn`](super::TileFn).
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+unsafe fn tile(tile: &Tile, acc: &mut [i32]) {
+    let count = tile.lhs.count();
+    let mut strip = Strip::new(tile, 1);
+    strip.set(tile.lhs);
+    let sums = Place { at: acc[..count * WIDTH].as_mut_ptr(), pitch: size_of::<[i32; WIDTH]>() };
+    let from = if tile.fresh { Place::same(&[0; WIDTH]) } else { sums };
+    // SAFETY: this function's own promise, and there is room for all sums.
+    unsafe {
+        strip.multiply(tile.rhs, tile.cols, from, sums, || {});
+        if let Some(sums) = &tile.sums {
+            sums.write::<WIDTH>(count, acc);
+        }
+    }
+}
+
+/// Panels beside which all rows pass before the next.
+const PANELS: usize = 32;
+
+/// As a [`SumsFn`](super::SumsFn), of all panels of the columns.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+unsafe fn sums(tile: &Tile, sums: &Sums) {
+    let (count, panels) = (tile.lhs.count(), sums.cols.len().div_ceil(WIDTH));
+    let (of_panel, terms) = (tile.rhs.len() / panels, sums.terms(count));
+    let (place, stride) = sums.place(count);
+    let mut strip = Strip::new(tile, panels);
+    let mut room = Rows::ZERO;
+    let mut of_cols = [[0; WIDTH]; PANELS];
+    for some in (0..panels).step_by(PANELS).map(|first| first..panels.min(first + PANELS)) {
+        // Not one by one: what was just stored is not yet there to be loaded.
+        of_cols
+            .iter_mut()
+            .zip(some.clone())
+            .for_each(|(of_cols, panel)| *of_cols = sums.panel::<WIDTH>(panel).of_cols());
+        for rows in strips(count) {
+            strip.set(tile.lhs.part(rows.clone()));
+            for panel in some.clone() {
+                let part = sums.panel::<WIDTH>(panel);
+                let added = Place::same(&of_cols[panel - some.start]);
+                let cols = part.cols.len();
+                // They go there by themselves if nothing is left to be added, and nothing lies beyond them.
+                let is_direct = terms.times == 0 && rows.len() >= HEIGHT && cols == WIDTH;
+                let at = place.wrapping_add(rows.start * stride + panel * WIDTH);
+                let to = if is_direct { Place { at, pitch: stride * size_of::<i32>() } } else { room.place() };
+                // SAFETY: this function's own promise; the result has these rows and columns, as `place` asserts.
+                unsafe {
+                    strip.multiply(&tile.rhs[panel * of_panel..], cols, added, to, || {});
+                    if !is_direct {
+                        let part = part.part(rows.start);
+                        for ((to, sums), row) in part.rows(rows.len()).zip(&room.0).zip(rows.clone()) {
+                            let (of_row, sums) = (spread(terms.of(row).to_ne_bytes()), sums.as_chunks().0);
+                            let (left, right) = to.split_at_mut(cols.min(WIDTH / 2));
+                            put(left, plus(resume(&sums[0]), of_row));
+                            put(right, plus(resume(&sums[1]), of_row));
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Rows in strips of as many as a tile has. The last has as many as a register if there are: what is computed twice is the same.
+fn strips(count: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..count).step_by(ROWS).map(move |start| {
+        let end = count.min(start + ROWS);
+        let start = if end - start < HEIGHT { end.saturating_sub(HEIGHT) } else { start };
+        start..end
+    })
+}
+
+/// Nothing stays open: a tile's rows become bytes while the next is multiplied, but the last one's do so at once.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+unsafe fn multiply(job: &Job, _open: &mut Open, _room: &mut [Few; 2]) {
+    let tile = &job.tile;
+    let of_panel = tile.rhs.len() / job.panels.len();
+    let has_terms = job.terms.times != 0 || !job.terms.bias.is_empty();
+    let mut strip = Strip::new(tile, job.panels.len());
+    // Of two tiles: the one at hand, and the one before; and what the rows of two strips add.
+    let (mut rooms, mut terms) = ([Rows::ZERO; 2], [[0; ROWS]; 2]);
+    let mut turn = 0;
+    let mut open = Before { panel: job.panels.start, rows: 0..0, done: 0, strip: 0 };
+    for (number, rows) in strips(tile.lhs.count()).enumerate() {
+        strip.set(tile.lhs.part(rows.clone()));
+        let own = &mut terms[number % 2];
+        if has_terms {
+            own.iter_mut().zip(rows.clone()).for_each(|(term, row)| *term = job.terms.of(row));
+        }
+        for (i, panel) in job.panels.clone().enumerate() {
+            let [even, odd] = &mut rooms;
+            let (now, before) = if turn == 0 { (even, odd) } else { (odd, even) };
+            // SAFETY: the panels are written, by this function's own promise.
+            let of = unsafe { job.result.panels[panel].assume_init_ref() };
+            let added = of.added.as_flattened().first_chunk().expect("a number for each column");
+            let share = open.rows.len().div_ceil(strip.parts()).next_multiple_of(TOGETHER);
+            let of_rows = if has_terms { &terms[open.strip][..] } else { &[] };
+            // SAFETY: this function's own promise.
+            unsafe {
+                let cols = of.mask.count_ones() as usize;
+                strip.multiply(&tile.rhs[i * of_panel..], cols, Place::same(added), now.place(), || {
+                    open.finish(job, &before.0, of_rows, share);
+                });
+                open.finish(job, &before.0, of_rows, ROWS);
+            }
+            open = Before { panel, rows: rows.clone(), done: 0, strip: number % 2 };
+            turn = 1 - turn;
+        }
+    }
+    let of_rows = if has_terms { &terms[open.strip][..] } else { &[] };
+    // SAFETY: as above.
+    unsafe { open.finish(job, &rooms[1 - turn].0, of_rows, ROWS) }
+}
+
+/// Rows that become bytes together, at least.
+const TOGETHER: usize = 8;
+
+/// A tile whose rows are still to become bytes, those that are not `done`.
+struct Before {
+    panel: usize,
+    rows: Range<usize>,
+    done: usize,
+    strip: usize,
+}
+
+impl Before {
+    /// Makes bytes of so many rows, whose sums hold what their columns add.
+    ///
+    /// # Safety
+    /// Nobody else uses this part of the result.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+    unsafe fn finish(&mut self, job: &Job, sums: &[[i32; WIDTH]; ROWS], terms: &[i32], most: usize) {
+        let some = self.done..self.rows.len().min(self.done + most);
+        if some.is_empty() {
+            return;
+        }
+        self.done = some.end;
+        let place = (job.row + self.rows.start + some.start, job.col + (self.panel - job.panels.start) * WIDTH);
+        let terms = terms.get(some.clone()).unwrap_or_default();
+        // SAFETY: this function's own promise; the panels are written.
+        unsafe {
+            let panel = job.result.panels[self.panel].assume_init_ref();
+            let cols = panel.mask.count_ones() as usize;
+            finish_added(panel, &requantize::Rows { sums: &sums[some], terms, cols }, job.out, place);
+        }
+    }
+}
+
+unsafe fn finish(_: &Bytes, open: &Open, _: &[Few; 2]) {
+    debug_assert!(open.count == 0, "nothing stays open");
+}

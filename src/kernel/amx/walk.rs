@@ -1,0 +1,369 @@
+//! Lines by panels in tiles of 32 × 32 sums: four registers of 16 × 16, beside two of lines and two of a panel.
+//!
+//! The four begin with what is added to the sums, and go where they belong: nothing waits for them that could be done before.
+
+use super::session::{HEIGHT, STEP};
+use crate::kernel::Tile;
+use crate::kernel::relay::WIDTH;
+use crate::matrix::{Encoding, Lines};
+use std::arch::asm;
+use std::arch::x86_64::*;
+
+/// Rows of a tile.
+pub(super) const ROWS: usize = 2 * HEIGHT;
+
+/// Bytes of a panel that are multiplied together, and of a group of all its lines.
+const PANEL_STEP: usize = STEP * WIDTH;
+const GROUP: usize = 4 * WIDTH;
+
+/// Steps between which something else may be done: so few that the processor, which looks some hundred instructions ahead, does
+/// both at the same time.
+const TOGETHER: usize = 1;
+
+/// Rows of sums.
+#[repr(C, align(64))]
+pub(super) struct Rows(pub [[i32; WIDTH]; ROWS]);
+
+impl Rows {
+    pub(super) const ZERO: Self = Self([[0; WIDTH]; ROWS]);
+
+    pub(super) fn place(&mut self) -> Place {
+        Place { at: self.0.as_mut_ptr().cast(), pitch: size_of::<[i32; WIDTH]>() }
+    }
+}
+
+/// Where rows of sums lie, so many bytes apart; or one that counts for all.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub at: *mut i32,
+    pub pitch: usize,
+}
+
+impl Place {
+    /// The same sums for all rows.
+    pub(super) fn same(sums: &[i32; WIDTH]) -> Self {
+        Self { at: sums.as_ptr().cast_mut(), pitch: 0 }
+    }
+
+    fn row(self, row: usize) -> *mut i32 {
+        self.at.wrapping_byte_add(row * self.pitch)
+    }
+}
+
+/// Which sides are signed. (Numbers, for the assembly.)
+mod signs {
+    pub(super) const OF_NEITHER: usize = 0;
+    pub(super) const OF_PANEL: usize = 1;
+    pub(super) const OF_LINES: usize = 2;
+    pub(super) const OF_BOTH: usize = 3;
+}
+
+/// At most [`ROWS`] lines, which are multiplied by one panel after the other.
+pub(super) struct Strip<'a> {
+    lines: Lines<'a>,
+    /// Bytes of a run of a line, and of the panel that it meets.
+    len: usize,
+    of_run: usize,
+    signs: usize,
+    /// Whether the lines come from far, and a panel stays near, or the other way round.
+    is_streamed: bool,
+    copies: Copies,
+}
+
+/// What would reach beyond lines or panels if it were read where it lies, and zeros: the ends of lines; all of lines fewer than a
+/// register has rows; and the last bytes of the last panel.
+#[repr(C, align(64))]
+struct Copies {
+    lines: [[u8; STEP]; ROWS],
+    panel: [u8; PANEL_STEP],
+}
+
+impl<'a> Strip<'a> {
+    /// Those of a tile beside so many panels, of which the lines are still to be [set](Self::set).
+    pub(super) fn new(tile: &Tile<'a>, panels: usize) -> Self {
+        let of_panel = tile.rhs.len() / panels;
+        let (len, runs) = (tile.lhs.len(), tile.lhs.runs());
+        let of_run = if runs == 1 { of_panel } else { len / 4 * GROUP };
+        // Packed lines may be longer than the panel.
+        let len = len.min(of_run / WIDTH);
+        assert!(runs * of_run <= of_panel && (runs == 1 || len.is_multiple_of(4)));
+        let signs = match (tile.lhs_encoding, tile.rhs_encoding) {
+            (Encoding::U8, Encoding::U8) => signs::OF_NEITHER,
+            (Encoding::U8, Encoding::S8) => signs::OF_PANEL,
+            (Encoding::S8, Encoding::U8) => signs::OF_LINES,
+            (Encoding::S8, Encoding::S8) => signs::OF_BOTH,
+        };
+        let copies = Copies { lines: [[0; STEP]; ROWS], panel: [0; PANEL_STEP] };
+        Self { lines: Lines::NONE, len, of_run, signs, is_streamed: panels == 1, copies }
+    }
+
+    /// Goes to these lines.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    pub(super) fn set(&mut self, lines: Lines<'a>) {
+        assert!(lines.count() <= ROWS);
+        self.lines = lines;
+        if lines.runs() == 1 && !self.len.is_multiple_of(STEP) {
+            self.copy(0, self.len / STEP * STEP);
+        }
+    }
+
+    /// Copies the bytes of a step of each line, as many as there are.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn copy(&mut self, run: usize, at: usize) {
+        let count = STEP.min(self.len - at);
+        let mask = u64::MAX >> (STEP - count);
+        for (to, line) in self.copies.lines.iter_mut().zip(self.lines.run(run).iter()) {
+            let bytes = &line[at..at + count];
+            // SAFETY: the bytes of the mask are those of the slice, and there is room for all.
+            unsafe { _mm512_store_si512(to.as_mut_ptr().cast(), _mm512_maskz_loadu_epi8(mask, bytes.as_ptr().cast())) }
+        }
+    }
+
+    /// In how many parts a tile is multiplied, at least.
+    pub(super) fn parts(&self) -> usize {
+        self.lines.runs() * (self.len / STEP).div_ceil(TOGETHER).max(1)
+    }
+
+    /// Multiplies the lines by a panel of so many columns, with which as many bytes follow as are given, and does something else
+    /// `beside` each part. The sums begin with what lies at one place, and go to another.
+    ///
+    /// # Safety
+    /// The CPU has AMX, and this thread has begun a session. There are sums for all lines at both places, and nobody else uses the
+    /// latter.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    pub(super) unsafe fn multiply(
+        &mut self,
+        panel: &[u8],
+        cols: usize,
+        from: Place,
+        to: Place,
+        mut beside: impl FnMut(),
+    ) {
+        let count = self.lines.count();
+        assert!(self.lines.runs() * self.of_run <= panel.len());
+        if count < HEIGHT {
+            // SAFETY: this function's own promise.
+            unsafe { self.multiply_few(panel, cols, from, to) }
+            return beside();
+        }
+        // The second register begins within the first, or after it: what is computed twice is the same.
+        let (is_tall, second) = (count > HEIGHT, count - HEIGHT);
+        let shape = Shape { signs: self.signs, is_tall, is_wide: cols > WIDTH / 2, is_streamed: self.is_streamed };
+        let (multiply, (first, pitch, step)) = (shape.multiply(), self.lines.places());
+        // SAFETY: this function's own promise. Lines and the panel reach as far as they are read.
+        unsafe {
+            shape.begin(from, second);
+            for run in 0..self.lines.runs() {
+                let line = first.wrapping_add(run * step);
+                let panel = &panel[run * self.of_run..];
+                let steps = self.len / STEP;
+                for at in (0..steps).step_by(TOGETHER) {
+                    let lines = [0, second].map(|row| line.wrapping_add(row * pitch + at * STEP));
+                    let count = TOGETHER.min(steps - at);
+                    multiply(lines, pitch, panel.as_ptr().wrapping_add(at * PANEL_STEP), count);
+                    beside();
+                }
+                if !self.len.is_multiple_of(STEP) {
+                    if self.lines.runs() > 1 {
+                        self.copy(run, steps * STEP);
+                    }
+                    let panel = self.last(&panel[steps * PANEL_STEP..]);
+                    multiply([0, second].map(|row| self.copies.lines[row].as_ptr()), STEP, panel, 1);
+                }
+            }
+            shape.end(to, second);
+        }
+    }
+
+    /// The bytes of a panel that are multiplied by zeros after the end of lines may be those of the next; but there have to be some.
+    fn last(&mut self, panel: &[u8]) -> *const u8 {
+        if panel.len() >= PANEL_STEP {
+            return panel.as_ptr();
+        }
+        self.copies.panel[..panel.len()].copy_from_slice(panel);
+        self.copies.panel.as_ptr()
+    }
+
+    /// The same for fewer lines than a register has rows: they are copied, so that nothing beyond them is read.
+    ///
+    /// # Safety
+    /// As for [`Strip::multiply`].
+    #[inline(never)]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    unsafe fn multiply_few(&mut self, panel: &[u8], cols: usize, from: Place, to: Place) {
+        let shape =
+            Shape { signs: self.signs, is_tall: false, is_wide: cols > WIDTH / 2, is_streamed: self.is_streamed };
+        let mut rows = Rows::ZERO;
+        // SAFETY: this function's own promise.
+        unsafe {
+            for (row, sums) in rows.0[..self.lines.count()].iter_mut().enumerate() {
+                sums.as_mut_ptr().copy_from_nonoverlapping(from.row(row), WIDTH);
+            }
+            shape.begin(rows.place(), 0);
+            for run in 0..self.lines.runs() {
+                for at in (0..self.len).step_by(STEP) {
+                    self.copy(run, at);
+                    let panel = self.last(&panel[run * self.of_run + at * WIDTH..]);
+                    shape.multiply()([self.copies.lines[0].as_ptr(); 2], STEP, panel, 1);
+                }
+            }
+            shape.end(rows.place(), 0);
+            for (row, sums) in rows.0[..self.lines.count()].iter().enumerate() {
+                to.row(row).copy_from_nonoverlapping(sums.as_ptr(), WIDTH);
+            }
+        }
+    }
+}
+
+/// How a tile is multiplied: by one register of rows or two, and one of columns or two.
+#[derive(Clone, Copy)]
+struct Shape {
+    signs: usize,
+    is_tall: bool,
+    is_wide: bool,
+    is_streamed: bool,
+}
+
+/// The instruction for two registers whose bytes have these signs.
+#[rustfmt::skip]
+macro_rules! dot {
+    ($sums:literal, $lines:literal, $panel:literal) => {
+        concat!(
+            ".if {SIGNS} == {OF_NEITHER}\n", "tdpbuud ", $sums, ", ", $lines, ", ", $panel, "\n", ".endif\n",
+            ".if {SIGNS} == {OF_PANEL}\n", "tdpbusd ", $sums, ", ", $lines, ", ", $panel, "\n", ".endif\n",
+            ".if {SIGNS} == {OF_LINES}\n", "tdpbsud ", $sums, ", ", $lines, ", ", $panel, "\n", ".endif\n",
+            ".if {SIGNS} == {OF_BOTH}\n", "tdpbssd ", $sums, ", ", $lines, ", ", $panel, "\n", ".endif\n",
+        )
+    };
+}
+
+/// Loads what is used once in a way that leaves the first cache to what stays.
+#[rustfmt::skip]
+macro_rules! load {
+    ($register:literal, $from:literal, once if $streamed:literal) => {
+        concat!(
+            ".if {STREAMED} == ", $streamed, "\n", "tileloaddt1 ", $register, ", ", $from, "\n",
+            ".else\n", "tileloadd ", $register, ", ", $from, "\n", ".endif\n",
+        )
+    };
+}
+
+/// What the registers hold stays there from one function to the next: the compiler uses none of them.
+impl Shape {
+    /// Has sums begin with what lies there.
+    ///
+    /// # Safety
+    /// As for [`Strip::multiply`].
+    #[inline(always)]
+    unsafe fn begin(self, from: Place, second: usize) {
+        // SAFETY: this function's own promise.
+        unsafe {
+            asm!(
+                "tileloadd tmm0, [{at} + {pitch}]", "tileloadd tmm1, [{at} + {pitch} + 64]",
+                at = in(reg) from.row(0), pitch = in(reg) from.pitch,
+                out("tmm0") _, out("tmm1") _, options(nostack, readonly),
+            );
+            if self.is_tall {
+                asm!(
+                    "tileloadd tmm2, [{at} + {pitch}]", "tileloadd tmm3, [{at} + {pitch} + 64]",
+                    at = in(reg) from.row(second), pitch = in(reg) from.pitch,
+                    out("tmm2") _, out("tmm3") _, options(nostack, readonly),
+                );
+            }
+        }
+    }
+
+    /// Brings them to their place.
+    ///
+    /// # Safety
+    /// As above.
+    #[inline(always)]
+    unsafe fn end(self, to: Place, second: usize) {
+        // SAFETY: this function's own promise.
+        unsafe {
+            asm!(
+                "tilestored [{at} + {pitch}], tmm0", "tilestored [{at} + {pitch} + 64], tmm1",
+                at = in(reg) to.row(0), pitch = in(reg) to.pitch, options(nostack),
+            );
+            if self.is_tall {
+                asm!(
+                    "tilestored [{at} + {pitch}], tmm2", "tilestored [{at} + {pitch} + 64], tmm3",
+                    at = in(reg) to.row(second), pitch = in(reg) to.pitch, options(nostack),
+                );
+            }
+        }
+    }
+
+    /// What multiplies so.
+    #[inline(always)]
+    fn multiply(self) -> Multiply {
+        macro_rules! of_signs {
+            ($($signs:ident)*) => {
+                match (self.signs, self.is_tall, self.is_wide, self.is_streamed) {
+                    $(
+                        (signs::$signs, false, false, _) => multiply::<{ signs::$signs }, 0, 0, 0>,
+                        (signs::$signs, false, true, _) => multiply::<{ signs::$signs }, 0, 1, 0>,
+                        (signs::$signs, true, false, _) => multiply::<{ signs::$signs }, 1, 0, 0>,
+                        (signs::$signs, true, true, false) => multiply::<{ signs::$signs }, 1, 1, 0>,
+                        (signs::$signs, true, true, true) => multiply::<{ signs::$signs }, 1, 1, 1>,
+                    )*
+                    _ => unreachable!("it is one of these"),
+                }
+            };
+        }
+        of_signs! { OF_NEITHER OF_PANEL OF_LINES OF_BOTH }
+    }
+}
+
+/// Multiplies 16 lines from each of two on, so many bytes apart, by so many steps of a panel, at least one.
+///
+/// # Safety
+/// As for [`Strip::multiply`]; and lines and panel reach so far.
+type Multiply = unsafe fn(lines: [*const u8; 2], pitch: usize, panel: *const u8, steps: usize);
+
+/// # Safety
+/// As for a [`Multiply`].
+unsafe fn multiply<const SIGNS: usize, const TALL: usize, const WIDE: usize, const STREAMED: usize>(
+    [first, second]: [*const u8; 2],
+    pitch: usize,
+    panel: *const u8,
+    steps: usize,
+) {
+    // SAFETY: this function's own promise.
+    unsafe {
+        asm!(
+            "2:",
+            load!("tmm6", "[{panel} + {group}]", once if "0"),
+            load!("tmm4", "[{first} + {pitch}]", once if "1"),
+            dot!("tmm0", "tmm4", "tmm6"),
+            ".if {TALL}",
+            load!("tmm5", "[{second} + {pitch}]", once if "1"),
+            dot!("tmm2", "tmm5", "tmm6"),
+            ".endif",
+            ".if {WIDE}",
+            load!("tmm7", "[{panel} + {group} + 64]", once if "0"),
+            dot!("tmm1", "tmm4", "tmm7"),
+            ".if {TALL}",
+            dot!("tmm3", "tmm5", "tmm7"),
+            ".endif",
+            ".endif",
+            "add {panel}, {PANEL_STEP}",
+            "add {first}, {STEP}",
+            "add {second}, {STEP}",
+            "dec {steps}",
+            "jnz 2b",
+            panel = inout(reg) panel => _, first = inout(reg) first => _, second = inout(reg) second => _,
+            steps = inout(reg) steps => _, pitch = in(reg) pitch, group = in(reg) GROUP,
+            SIGNS = const SIGNS, TALL = const TALL, WIDE = const WIDE, STREAMED = const STREAMED,
+            PANEL_STEP = const PANEL_STEP, STEP = const STEP,
+            OF_NEITHER = const signs::OF_NEITHER, OF_PANEL = const signs::OF_PANEL,
+            OF_LINES = const signs::OF_LINES, OF_BOTH = const signs::OF_BOTH,
+            out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
+            out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
+            options(nostack, readonly),
+        );
+    }
+}
