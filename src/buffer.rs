@@ -94,6 +94,20 @@ impl<'a> Carver<'a> {
     }
 }
 
+/// The bytes of numbers.
+#[inline]
+pub(crate) fn bytes_of_ints(ints: &[i32]) -> &[u8] {
+    // SAFETY: they are as many bytes, each of which may be anything.
+    unsafe { std::slice::from_raw_parts(ints.as_ptr().cast(), size_of_val(ints)) }
+}
+
+/// The same, to be written.
+#[inline]
+pub(crate) fn bytes_of_ints_mut(ints: &mut [i32]) -> &mut [u8] {
+    // SAFETY: as above; and any four bytes are an i32.
+    unsafe { std::slice::from_raw_parts_mut(ints.as_mut_ptr().cast(), size_of_val(ints)) }
+}
+
 /// The numbers in bytes that begin on a cache line.
 #[inline]
 pub(crate) fn ints(bytes: &[u8]) -> &[i32] {

@@ -12,6 +12,7 @@ use crate::reading::Reading;
 use crate::scratch::Scratch;
 use crate::small::{Ready, Small};
 use crate::source::{Factor, lhs_encoding};
+use crate::swapped::Swapped;
 
 /// Multiplications that are worth a second thread in any case, and if it lingers or such products come one after the other:
 /// a thread that sleeps takes some 20 us to come, one that lingers none.
@@ -168,6 +169,7 @@ pub(crate) fn workspace_len(context: &Context, lhs: &Factor, rhs: &Factor) -> Re
 enum Walk<'w> {
     Small(&'w Small, &'w Factor<'w>, &'w Factor<'w>),
     Few(&'w Few<'w>),
+    Swapped(&'w Swapped<'w>),
     Blocks(&'w Product<'w>),
 }
 
@@ -181,6 +183,9 @@ fn with_walk<R>(
     threads: usize,
     then: impl FnOnce(Walk) -> R,
 ) -> R {
+    if let Some(swapped) = &Swapped::new(context, lhs, rhs, shape, threads) {
+        return then(Walk::Swapped(swapped));
+    }
     let are_few = shape.rows.min(shape.cols) <= VERY_FEW;
     if are_few && let Some(few) = &Few::new(context, lhs, rhs, shape, threads) {
         return then(Walk::Few(few));
@@ -203,6 +208,7 @@ impl Walk<'_> {
         match self {
             Walk::Small(small, ..) => small.scratch_len(finish),
             Walk::Few(few) => few.scratch_len(),
+            Walk::Swapped(swapped) => swapped.scratch_len(),
             Walk::Blocks(product) => product.scratch_len(),
         }
     }
@@ -214,6 +220,7 @@ impl Walk<'_> {
         let run = |scratch: &mut [u8]| match self {
             Walk::Small(small, lhs, rhs) => small.run(lhs, rhs, finish, scratch),
             Walk::Few(few) => few.run(finish, scratch),
+            Walk::Swapped(swapped) => swapped.run(finish, scratch),
             Walk::Blocks(product) => product.run(finish, scratch),
         };
         match workspace {
@@ -223,7 +230,7 @@ impl Walk<'_> {
     }
 }
 
-/// Computes a product in one of the three ways, whether it is the best one or not. False if it cannot be computed so.
+/// Computes a product in one of the four ways, whether it is the best one or not. False if it cannot be computed so.
 #[cfg(test)]
 pub(crate) fn gemm_by(way: usize, context: &Context, lhs: &Factor, rhs: &Factor, finish: &Finish) -> bool {
     let Some(shape) = shape(lhs, rhs).unwrap() else { return false };
@@ -232,6 +239,7 @@ pub(crate) fn gemm_by(way: usize, context: &Context, lhs: &Factor, rhs: &Factor,
     match way {
         0 => Small::new(context.kernel, lhs, rhs, shape).map(|small| run(Walk::Small(&small, lhs, rhs))).is_some(),
         1 => Few::new(context, lhs, rhs, shape, threads).map(|few| run(Walk::Few(&few))).is_some(),
+        3 => Swapped::new(context, lhs, rhs, shape, threads).map(|swapped| run(Walk::Swapped(&swapped))).is_some(),
         _ => {
             run(Walk::Blocks(&Product::new(context, lhs, rhs, shape, threads)));
             true

@@ -201,6 +201,12 @@ impl Kernel {
         self.groups == Groups::AnyQuads
     }
 
+    /// The kernel for products of so many multiplications, however few rows they have, if it is another.
+    #[inline(always)]
+    pub(crate) fn large(&self, macs: f64) -> Option<&'static Self> {
+        self.large.filter(|large| macs >= large.macs).map(|large| large.kernel)
+    }
+
     /// The kernel for a product of this shape.
     #[inline(always)]
     pub(crate) fn of(&'static self, shape: Shape) -> &'static Self {

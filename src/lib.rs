@@ -51,6 +51,7 @@ mod segment;
 mod small;
 mod source;
 mod span;
+mod swapped;
 mod table;
 mod tensor;
 mod threads;

@@ -11,6 +11,7 @@ use super::{Kernel, Large, Tile, avx512vnni, requantize};
 use crate::output::Sums;
 use crate::pack::Groups;
 use session::HEIGHT;
+use std::mem::MaybeUninit;
 use std::ops::Range;
 use walk::{Place, ROWS, Rows, Strip};
 
@@ -81,19 +82,19 @@ unsafe fn sums(tile: &Tile, sums: &Sums) {
     let (of_panel, terms) = (tile.rhs.len() / panels, sums.terms(count));
     let (place, stride) = sums.place(count);
     let mut strip = Strip::new(tile, panels);
-    let mut room = Rows::ZERO;
-    let mut of_cols = [[0; WIDTH]; PANELS];
+    let mut room = Rows::NONE;
+    let mut of_cols = [const { MaybeUninit::<[i32; WIDTH]>::uninit() }; PANELS];
     for some in (0..panels).step_by(PANELS).map(|first| first..panels.min(first + PANELS)) {
         // Not one by one: what was just stored is not yet there to be loaded.
-        of_cols
-            .iter_mut()
-            .zip(some.clone())
-            .for_each(|(of_cols, panel)| *of_cols = sums.panel::<WIDTH>(panel).of_cols());
+        for (of_cols, panel) in of_cols.iter_mut().zip(some.clone()) {
+            of_cols.write(sums.panel::<WIDTH>(panel).of_cols());
+        }
         for rows in strips(count) {
             strip.set(tile.lhs.part(rows.clone()));
             for panel in some.clone() {
                 let part = sums.panel::<WIDTH>(panel);
-                let added = Place::same(&of_cols[panel - some.start]);
+                // SAFETY: it was written above.
+                let added = Place::same(unsafe { of_cols[panel - some.start].assume_init_ref() });
                 let cols = part.cols.len();
                 // They go there by themselves if nothing is left to be added, and nothing lies beyond them.
                 let is_direct = terms.times == 0 && rows.len() >= HEIGHT && cols == WIDTH;
@@ -104,7 +105,7 @@ unsafe fn sums(tile: &Tile, sums: &Sums) {
                     strip.multiply(&tile.rhs[panel * of_panel..], cols, added, to, || {});
                     if !is_direct {
                         let part = part.part(rows.start);
-                        for ((to, sums), row) in part.rows(rows.len()).zip(&room.0).zip(rows.clone()) {
+                        for ((to, sums), row) in part.rows(rows.len()).zip(room.first(rows.len())).zip(rows.clone()) {
                             let (of_row, sums) = (spread(terms.of(row).to_ne_bytes()), sums.as_chunks().0);
                             let (left, right) = to.split_at_mut(cols.min(WIDTH / 2));
                             put(left, plus(resume(&sums[0]), of_row));
@@ -134,7 +135,7 @@ unsafe fn multiply(job: &Job, _open: &mut Open, _room: &mut [Few; 2]) {
     let has_terms = job.terms.times != 0 || !job.terms.bias.is_empty();
     let mut strip = Strip::new(tile, job.panels.len());
     // Of two tiles: the one at hand, and the one before; and what the rows of two strips add.
-    let (mut rooms, mut terms) = ([Rows::ZERO; 2], [[0; ROWS]; 2]);
+    let (mut rooms, mut terms) = ([Rows::NONE; 2], [[0; ROWS]; 2]);
     let mut turn = 0;
     let mut open = Before { panel: job.panels.start, rows: 0..0, done: 0, strip: 0 };
     for (number, rows) in strips(tile.lhs.count()).enumerate() {
@@ -155,9 +156,9 @@ unsafe fn multiply(job: &Job, _open: &mut Open, _room: &mut [Few; 2]) {
             unsafe {
                 let cols = of.mask.count_ones() as usize;
                 strip.multiply(&tile.rhs[i * of_panel..], cols, Place::same(added), now.place(), || {
-                    open.finish(job, &before.0, of_rows, share);
+                    open.finish(job, before, of_rows, share);
                 });
-                open.finish(job, &before.0, of_rows, ROWS);
+                open.finish(job, before, of_rows, ROWS);
             }
             open = Before { panel, rows: rows.clone(), done: 0, strip: number % 2 };
             turn = 1 - turn;
@@ -165,7 +166,7 @@ unsafe fn multiply(job: &Job, _open: &mut Open, _room: &mut [Few; 2]) {
     }
     let of_rows = if has_terms { &terms[open.strip][..] } else { &[] };
     // SAFETY: as above.
-    unsafe { open.finish(job, &rooms[1 - turn].0, of_rows, ROWS) }
+    unsafe { open.finish(job, &rooms[1 - turn], of_rows, ROWS) }
 }
 
 /// Rows that become bytes together, at least.
@@ -183,10 +184,10 @@ impl Before {
     /// Makes bytes of so many rows, whose sums hold what their columns add.
     ///
     /// # Safety
-    /// Nobody else uses this part of the result.
+    /// The sums of all its rows were written. Nobody else uses this part of the result.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-    unsafe fn finish(&mut self, job: &Job, sums: &[[i32; WIDTH]; ROWS], terms: &[i32], most: usize) {
+    unsafe fn finish(&mut self, job: &Job, sums: &Rows, terms: &[i32], most: usize) {
         let some = self.done..self.rows.len().min(self.done + most);
         if some.is_empty() {
             return;
@@ -198,7 +199,8 @@ impl Before {
         unsafe {
             let panel = job.result.panels[self.panel].assume_init_ref();
             let cols = panel.mask.count_ones() as usize;
-            finish_added(panel, &requantize::Rows { sums: &sums[some], terms, cols }, job.out, place);
+            let sums = &sums.first(self.rows.len())[some];
+            finish_added(panel, &requantize::Rows { sums, terms, cols }, job.out, place);
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::kernel::relay::WIDTH;
 use crate::matrix::{Encoding, Lines};
 use std::arch::asm;
 use std::arch::x86_64::*;
+use std::mem::{MaybeUninit, offset_of};
 
 /// Rows of a tile.
 pub(super) const ROWS: usize = 2 * HEIGHT;
@@ -20,15 +21,26 @@ const GROUP: usize = 4 * WIDTH;
 /// both at the same time.
 const TOGETHER: usize = 1;
 
-/// Rows of sums.
+/// Rows of sums, if they were written.
 #[repr(C, align(64))]
-pub(super) struct Rows(pub [[i32; WIDTH]; ROWS]);
+pub(super) struct Rows(MaybeUninit<[[i32; WIDTH]; ROWS]>);
 
 impl Rows {
-    pub(super) const ZERO: Self = Self([[0; WIDTH]; ROWS]);
+    pub(super) const NONE: Self = Self(MaybeUninit::uninit());
 
     pub(super) fn place(&mut self) -> Place {
         Place { at: self.0.as_mut_ptr().cast(), pitch: size_of::<[i32; WIDTH]>() }
+    }
+
+    /// The first of them.
+    ///
+    /// # Safety
+    /// As many were written.
+    #[inline(always)]
+    pub(super) unsafe fn first(&self, count: usize) -> &[[i32; WIDTH]] {
+        assert!(count <= ROWS);
+        // SAFETY: this function's own promise, and the assertion.
+        unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast(), count) }
     }
 }
 
@@ -67,10 +79,11 @@ pub(super) struct Strip<'a> {
     signs: usize,
     /// Whether the lines come from far, and a panel stays near, or the other way round.
     is_streamed: bool,
-    copies: Copies,
+    /// Not cleared, which would take longer than small products: what they hold besides is multiplied by zeros, or for nothing.
+    copies: MaybeUninit<Copies>,
 }
 
-/// What would reach beyond lines or panels if it were read where it lies, and zeros: the ends of lines; all of lines fewer than a
+/// What would reach beyond lines or panels if it were read where it lies: the ends of lines, and zeros; all of lines fewer than a
 /// register has rows; and the last bytes of the last panel.
 #[repr(C, align(64))]
 struct Copies {
@@ -93,8 +106,7 @@ impl<'a> Strip<'a> {
             (Encoding::S8, Encoding::U8) => signs::OF_LINES,
             (Encoding::S8, Encoding::S8) => signs::OF_BOTH,
         };
-        let copies = Copies { lines: [[0; STEP]; ROWS], panel: [0; PANEL_STEP] };
-        Self { lines: Lines::NONE, len, of_run, signs, is_streamed: panels == 1, copies }
+        Self { lines: Lines::NONE, len, of_run, signs, is_streamed: panels == 1, copies: MaybeUninit::uninit() }
     }
 
     /// Goes to these lines.
@@ -114,11 +126,19 @@ impl<'a> Strip<'a> {
     fn copy(&mut self, run: usize, at: usize) {
         let count = STEP.min(self.len - at);
         let mask = u64::MAX >> (STEP - count);
-        for (to, line) in self.copies.lines.iter_mut().zip(self.lines.run(run).iter()) {
+        for (row, line) in self.lines.run(run).iter().enumerate() {
             let bytes = &line[at..at + count];
-            // SAFETY: the bytes of the mask are those of the slice, and there is room for all.
-            unsafe { _mm512_store_si512(to.as_mut_ptr().cast(), _mm512_maskz_loadu_epi8(mask, bytes.as_ptr().cast())) }
+            // SAFETY: the bytes of the mask are those of the slice, and there is room for as many rows as lines.
+            unsafe {
+                let bytes = _mm512_maskz_loadu_epi8(mask, bytes.as_ptr().cast());
+                _mm512_store_si512(self.copied(row).cast_mut().cast(), bytes);
+            }
         }
+    }
+
+    /// Where the copy of a line lies.
+    fn copied(&mut self, row: usize) -> *const u8 {
+        self.copies.as_mut_ptr().cast::<u8>().wrapping_add(offset_of!(Copies, lines) + row * STEP)
     }
 
     /// In how many parts a tile is multiplied, at least.
@@ -171,7 +191,7 @@ impl<'a> Strip<'a> {
                         self.copy(run, steps * STEP);
                     }
                     let panel = self.last(&panel[steps * PANEL_STEP..]);
-                    multiply([0, second].map(|row| self.copies.lines[row].as_ptr()), STEP, panel, 1);
+                    multiply([self.copied(0), self.copied(second)], STEP, panel, 1);
                 }
             }
             shape.end(to, second);
@@ -183,8 +203,10 @@ impl<'a> Strip<'a> {
         if panel.len() >= PANEL_STEP {
             return panel.as_ptr();
         }
-        self.copies.panel[..panel.len()].copy_from_slice(panel);
-        self.copies.panel.as_ptr()
+        let copy = self.copies.as_mut_ptr().cast::<u8>().wrapping_add(offset_of!(Copies, panel));
+        // SAFETY: there is room for a whole step.
+        unsafe { copy.copy_from_nonoverlapping(panel.as_ptr(), panel.len()) }
+        copy
     }
 
     /// The same for fewer lines than a register has rows: they are copied, so that nothing beyond them is read.
@@ -196,24 +218,21 @@ impl<'a> Strip<'a> {
     unsafe fn multiply_few(&mut self, panel: &[u8], cols: usize, from: Place, to: Place) {
         let shape =
             Shape { signs: self.signs, is_tall: false, is_wide: cols > WIDTH / 2, is_streamed: self.is_streamed };
-        let mut rows = Rows::ZERO;
-        // SAFETY: this function's own promise.
+        let (mut rows, count) = (Rows::NONE, self.lines.count());
+        let rows = rows.place();
+        // SAFETY: this function's own promise; and no more rows are copied than there is room for.
         unsafe {
-            for (row, sums) in rows.0[..self.lines.count()].iter_mut().enumerate() {
-                sums.as_mut_ptr().copy_from_nonoverlapping(from.row(row), WIDTH);
-            }
-            shape.begin(rows.place(), 0);
+            (0..count).for_each(|row| rows.row(row).copy_from_nonoverlapping(from.row(row), WIDTH));
+            shape.begin(rows, 0);
             for run in 0..self.lines.runs() {
                 for at in (0..self.len).step_by(STEP) {
                     self.copy(run, at);
                     let panel = self.last(&panel[run * self.of_run + at * WIDTH..]);
-                    shape.multiply()([self.copies.lines[0].as_ptr(); 2], STEP, panel, 1);
+                    shape.multiply()([self.copied(0); 2], STEP, panel, 1);
                 }
             }
-            shape.end(rows.place(), 0);
-            for (row, sums) in rows.0[..self.lines.count()].iter().enumerate() {
-                to.row(row).copy_from_nonoverlapping(sums.as_ptr(), WIDTH);
-            }
+            shape.end(rows, 0);
+            (0..count).for_each(|row| to.row(row).copy_from_nonoverlapping(rows.row(row), WIDTH));
         }
     }
 }
