@@ -111,8 +111,13 @@ impl Blocks {
         let cols = |pieces: usize| Cut::new(pieces.min(shape.cols.div_ceil(least_cols)), shape.cols, kernel.width);
         let depth = Cut::new(shape.depth.div_ceil(slice(kernel, caches)), shape.depth, SLICE_UNIT);
         let is_near = given.lhs_is_ready && shape.rows * lhs_line <= caches.l2 / 2;
+        // Where all panels pass a row of tiles, they had better be near, and rows be shared.
+        let share_rows = kernel.takes_panels()
+            && shape.cols * rhs_line <= caches.l2
+            && threads > 1
+            && rows(wanted).pieces >= threads;
         let share_cols = threads > 1 && is_near && cols(wanted).pieces == wanted;
-        if share_cols || shape.cols * rhs_line > shape.rows * lhs_line {
+        if !share_rows && (share_cols || shape.cols * rhs_line > shape.rows * lhs_line) {
             let cols = cols(fitting(shape.cols * rhs_line));
             Self { rows: rows(wanted.div_ceil(cols.pieces)), cols, depth }
         } else {

@@ -56,7 +56,7 @@ pub(crate) fn gemm_in(
 /// On how many threads computing it pays.
 #[inline(always)]
 fn threads(context: &Context, shape: Shape) -> usize {
-    let macs = shape.macs();
+    let macs = shape.macs() / context.kernel.of(shape).work_to_share();
     let is_shared = macs >= WORTH_WAKING || macs >= worth_sharing(context) && context.threads.are_worth_it();
     if is_shared { context.threads() } else { 1 }
 }
@@ -90,7 +90,8 @@ impl Route {
         };
         let is_small = with_walk(context, lhs, rhs, shape, 1, |walk| matches!(walk, Walk::Small(..)));
         let small = if is_small { Small::new(context.kernel, lhs, rhs, shape) } else { None };
-        let is_alone = shape.macs() < worth_sharing(context).min(WORTH_WAKING);
+        let macs = shape.macs() / context.kernel.of(shape).work_to_share();
+        let is_alone = macs < worth_sharing(context).min(WORTH_WAKING);
         let panels = kept_panels(context.kernel.of(shape), lhs, rhs, quick, store);
         Ok(Self { small: small.map(|small| (small, shape)), is_alone, panels })
     }

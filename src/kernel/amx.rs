@@ -170,7 +170,7 @@ unsafe fn multiply(job: &Job, _open: &mut Open, _room: &mut [Few; 2]) {
 }
 
 /// Rows that become bytes together, at least.
-const TOGETHER: usize = 8;
+const TOGETHER: usize = 4;
 
 /// A tile whose rows are still to become bytes, those that are not `done`.
 struct Before {
