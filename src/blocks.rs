@@ -79,6 +79,8 @@ impl Shape {
 pub(crate) struct Given {
     /// Whether the LHS is read as it lies, and nothing of it prepared.
     pub lhs_is_ready: bool,
+    /// Whether the RHS is packed already.
+    pub rhs_is_ready: bool,
     pub rhs_order: Order,
 }
 
@@ -107,7 +109,11 @@ impl Blocks {
         let wanted = if threads == 1 { 1 } else { threads * PER_THREAD };
         let fitting = |bytes: usize| bytes.div_ceil(caches.l2 / 2).max(wanted);
         let rows = |pieces: usize| Cut::new(pieces.min(shape.rows.div_ceil(LEAST_ROWS)), shape.rows, kernel.rows);
-        let least_cols = if given.rhs_order == Order::LineContiguous { LEAST_RUN } else { kernel.width };
+        let least_cols = match given.rhs_order {
+            Order::LineContiguous if kernel.takes_panels() => LEAST_RUN / 4,
+            Order::LineContiguous => LEAST_RUN,
+            Order::DepthContiguous => kernel.width,
+        };
         let cols = |pieces: usize| Cut::new(pieces.min(shape.cols.div_ceil(least_cols)), shape.cols, kernel.width);
         let depth = Cut::new(shape.depth.div_ceil(slice(kernel, caches)), shape.depth, SLICE_UNIT);
         let is_near = given.lhs_is_ready && shape.rows * lhs_line <= caches.l2 / 2;
@@ -118,7 +124,9 @@ impl Blocks {
             && rows(wanted).pieces >= threads;
         let share_cols = threads > 1 && is_near && cols(wanted).pieces == wanted;
         if !share_rows && (share_cols || shape.cols * rhs_line > shape.rows * lhs_line) {
-            let cols = cols(fitting(shape.cols * rhs_line));
+            // What is packed is near soon after only if what it is packed from leaves room for it.
+            let is_packed_soon = kernel.takes_panels() && !given.rhs_is_ready;
+            let cols = cols(fitting(shape.cols * rhs_line * if is_packed_soon { 4 } else { 1 }));
             Self { rows: rows(wanted.div_ceil(cols.pieces)), cols, depth }
         } else {
             let rows = rows(fitting(shape.rows * lhs_line));
@@ -187,7 +195,7 @@ mod tests {
         }
     }
 
-    const GIVEN: Given = Given { lhs_is_ready: false, rhs_order: Order::DepthContiguous };
+    const GIVEN: Given = Given { lhs_is_ready: false, rhs_is_ready: false, rhs_order: Order::DepthContiguous };
 
     #[test]
     fn a_depth_beyond_the_caches_is_sliced() {

@@ -54,7 +54,11 @@ impl<'a> Product<'a> {
         let Sides { kernel, sources: mut sides, rescale, span } = Sides::new(context.kernel.of(shape), lhs, rhs);
         let windows = Product::windows(kernel, &mut sides, shape, threads);
         let ready = sides.each_ref().map(Source::ready);
-        let given = Given { lhs_is_ready: ready[LHS].is_some(), rhs_order: sides[RHS].order() };
+        let given = Given {
+            lhs_is_ready: ready[LHS].is_some(),
+            rhs_is_ready: ready[RHS].is_some(),
+            rhs_order: sides[RHS].order(),
+        };
         let (row, blocks) = windows.unzip();
         let mut blocks = blocks.unwrap_or_else(|| Blocks::new(kernel, shape, given, threads, Caches::get()));
         if sides[RHS].is_widened() && shape.rows <= kernel.rows {
