@@ -35,6 +35,7 @@ fn sequence(kernel: &Kernel) -> Option<(fn(u64), u64)> {
     // SAFETY: whoever has a kernel has a processor that runs it.
     unsafe {
         Some(match kernel.name {
+            "amx" => (|turns| x86_64::dpbusd_tiles(turns), 16 * 16 * 64),
             "avx512vnni" => (|turns| x86_64::dpbusd_zmm(turns), 64),
             "avxvnni" => (|turns| x86_64::dpbusd_ymm(turns), 32),
             "avx512bw" => (|turns| x86_64::maddwd_zmm(turns), 32),
@@ -102,6 +103,37 @@ mod x86_64 {
                 }
             }
         };
+    }
+
+    /// Four sums of 16 x 16, of registers that hold zeros.
+    ///
+    /// # Safety
+    /// The processor has AMX, and the system lets this process use it.
+    pub unsafe fn dpbusd_tiles(turns: u64) {
+        #[repr(C, align(64))]
+        struct Config([u8; 16], [u16; 16], [u8; 16]);
+        let mut config = Config([0; 16], [0; 16], [0; 16]);
+        config.0[0] = 1;
+        config.1[..8].fill(64);
+        config.2[..8].fill(16);
+        // SAFETY: this function's own promise.
+        unsafe {
+            asm!(
+                "ldtilecfg [{config}]",
+                "2:",
+                ".rept 5",
+                "tdpbusd tmm0, tmm4, tmm6", "tdpbusd tmm1, tmm4, tmm7",
+                "tdpbusd tmm2, tmm5, tmm6", "tdpbusd tmm3, tmm5, tmm7",
+                ".endr",
+                "dec {turns}",
+                "jnz 2b",
+                "tilerelease",
+                config = in(reg) &config, turns = inout(reg) turns => _,
+                out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
+                out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
+                options(readonly, nostack),
+            );
+        }
     }
 
     turns! { dpbusd_zmm, "avx512vnni", dpbusd, "zmm" }

@@ -6,6 +6,7 @@ from collections import defaultdict
 
 # The instruction sequence that bounds each of our kernels, as limits/peak.c names it.
 LIMIT_OF_KERNEL = {
+    "amx": "tdpbusd",
     "avx512vnni": "vpdpbusd zmm",
     "avxvnni": "vpdpbusd ymm",
     "avx512bw": "vpmaddwd+vpaddd zmm",

@@ -23,7 +23,7 @@ mod walk;
 pub(super) static KERNEL: Kernel = Kernel {
     name: "amx",
     c_name: c"amx",
-    large: Some(Large { kernel: &TILES, rows: 16, macs: 64.0 * 64.0 * 64.0 }),
+    large: Some(Large { kernel: &TILES, rows: 16, macs: 131_072.0 }),
     is_supported,
     ..avx512vnni::ROW
 };
@@ -72,8 +72,15 @@ unsafe fn tile(tile: &Tile, acc: &mut [i32]) {
     }
 }
 
-/// Panels beside which all rows pass before the next.
+/// Panels beside which all rows pass before the next, at most, and their bytes: a good third of the second cache of processors that have AMX.
 const PANELS: usize = 32;
+const NEAR: usize = 768 << 10;
+
+/// So many panels of so many bytes in groups that stay near.
+fn near(panels: usize, of_panel: usize) -> impl Iterator<Item = Range<usize>> {
+    let most = (NEAR / of_panel.max(1)).clamp(1, PANELS);
+    (0..panels).step_by(most).map(move |first| first..panels.min(first + most))
+}
 
 /// As a [`SumsFn`](super::SumsFn), of all panels of the columns.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
@@ -84,7 +91,7 @@ unsafe fn sums(tile: &Tile, sums: &Sums) {
     let mut strip = Strip::new(tile, panels);
     let mut room = Rows::NONE;
     let mut of_cols = [const { MaybeUninit::<[i32; WIDTH]>::uninit() }; PANELS];
-    for some in (0..panels).step_by(PANELS).map(|first| first..panels.min(first + PANELS)) {
+    for some in near(panels, of_panel) {
         // Not one by one: what was just stored is not yet there to be loaded.
         for (of_cols, panel) in of_cols.iter_mut().zip(some.clone()) {
             of_cols.write(sums.panel::<WIDTH>(panel).of_cols());
@@ -138,30 +145,35 @@ unsafe fn multiply(job: &Job, _open: &mut Open, _room: &mut [Few; 2]) {
     let (mut rooms, mut terms) = ([Rows::NONE; 2], [[0; ROWS]; 2]);
     let mut turn = 0;
     let mut open = Before { panel: job.panels.start, rows: 0..0, done: 0, strip: 0 };
-    for (number, rows) in strips(tile.lhs.count()).enumerate() {
-        strip.set(tile.lhs.part(rows.clone()));
-        let own = &mut terms[number % 2];
-        if has_terms {
-            own.iter_mut().zip(rows.clone()).for_each(|(term, row)| *term = job.terms.of(row));
-        }
-        for (i, panel) in job.panels.clone().enumerate() {
-            let [even, odd] = &mut rooms;
-            let (now, before) = if turn == 0 { (even, odd) } else { (odd, even) };
-            // SAFETY: the panels are written, by this function's own promise.
-            let of = unsafe { job.result.panels[panel].assume_init_ref() };
-            let added = of.added.as_flattened().first_chunk().expect("a number for each column");
-            let share = open.rows.len().div_ceil(strip.parts()).next_multiple_of(TOGETHER);
-            let of_rows = if has_terms { &terms[open.strip][..] } else { &[] };
-            // SAFETY: this function's own promise.
-            unsafe {
-                let cols = of.mask.count_ones() as usize;
-                strip.multiply(&tile.rhs[i * of_panel..], cols, Place::same(added), now.place(), || {
-                    open.finish(job, before, of_rows, share);
-                });
-                open.finish(job, before, of_rows, ROWS);
+    let mut number = 0;
+    for some in near(job.panels.len(), of_panel) {
+        for rows in strips(tile.lhs.count()) {
+            strip.set(tile.lhs.part(rows.clone()));
+            let own = &mut terms[number % 2];
+            if has_terms {
+                own.iter_mut().zip(rows.clone()).for_each(|(term, row)| *term = job.terms.of(row));
             }
-            open = Before { panel, rows: rows.clone(), done: 0, strip: number % 2 };
-            turn = 1 - turn;
+            for i in some.clone() {
+                let panel = job.panels.start + i;
+                let [even, odd] = &mut rooms;
+                let (now, before) = if turn == 0 { (even, odd) } else { (odd, even) };
+                // SAFETY: the panels are written, by this function's own promise.
+                let of = unsafe { job.result.panels[panel].assume_init_ref() };
+                let added = of.added.as_flattened().first_chunk().expect("a number for each column");
+                let share = open.rows.len().div_ceil(strip.parts()).next_multiple_of(TOGETHER);
+                let of_rows = if has_terms { &terms[open.strip][..] } else { &[] };
+                // SAFETY: this function's own promise.
+                unsafe {
+                    let cols = of.mask.count_ones() as usize;
+                    strip.multiply(&tile.rhs[i * of_panel..], cols, Place::same(added), now.place(), || {
+                        open.finish(job, before, of_rows, share);
+                    });
+                    open.finish(job, before, of_rows, ROWS);
+                }
+                open = Before { panel, rows: rows.clone(), done: 0, strip: number % 2 };
+                turn = 1 - turn;
+            }
+            number += 1;
         }
     }
     let of_rows = if has_terms { &terms[open.strip][..] } else { &[] };

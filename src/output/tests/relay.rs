@@ -208,3 +208,22 @@ proptest! {
         check(&case);
     }
 }
+
+#[test]
+fn a_layer_of_more_panels_than_pass_together_is_what_its_stages_say() {
+    check(&Layers {
+        shape: (40, 1100, 70),
+        encodings: [Encoding::U8, Encoding::S8],
+        offsets: [-3, 5],
+        is_packed: true,
+        seed: 5,
+        bias: Some(2),
+        scale_axis: 2,
+        rounding: Some(Rounding::Twice),
+        right: 6..=14,
+        offset_after: 100,
+        clamp: Some((3, 250)),
+        is_signed: false,
+        gap: 1,
+    });
+}
