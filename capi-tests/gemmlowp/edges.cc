@@ -302,7 +302,8 @@ struct ReplacingContext : GemmContext {
 };
 
 void PoolsOfTheProgramHaveTheWork(seed* seed) {
-  const auto lhs = Values<std::uint8_t>::Random(seed, 400, 300), rhs = Values<std::uint8_t>::Random(seed, 300, 200);
+  // Worth several threads whatever the kernel.
+  const auto lhs = Values<std::uint8_t>::Random(seed, 600, 500), rhs = Values<std::uint8_t>::Random(seed, 500, 400);
   const Definition raw = [](i64 sum, int, int) { return sum; };
   DuckTypedContext duck_typed = {1, {}};
   CompareOn<DefaultL8R8BitDepthParams, std::int32_t>(&duck_typed, lhs, rhs, 1, 2, std::make_tuple(), raw);
@@ -329,7 +330,7 @@ void CopiesOfContextsAreIndependent(seed* seed) {
     int max_num_threads() const { return 2; }
     ArrayPool* workers_pool() { return &pool; }
   };
-  const auto lhs = Values<std::uint8_t>::Random(seed, 400, 300), rhs = Values<std::uint8_t>::Random(seed, 300, 200);
+  const auto lhs = Values<std::uint8_t>::Random(seed, 600, 500), rhs = Values<std::uint8_t>::Random(seed, 500, 400);
   const Definition raw = [](i64 sum, int, int) { return sum; };
   Copied first;
   CompareOn<DefaultL8R8BitDepthParams, std::int32_t>(&first, lhs, rhs, 1, 2, std::make_tuple(), raw);

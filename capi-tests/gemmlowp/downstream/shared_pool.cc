@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
     Multiply(&other, &seed, m, n, k, &lines);
   }
   // Worth several threads by anybody's rule.
-  Multiply(&context, &seed, 300, 300, 300, &lines);
+  Multiply(&context, &seed, 600, 500, 400, &lines);
   lines.Add("the pool had work", g_executed > 0);
   return lines.Finish(argc, argv);
 }
