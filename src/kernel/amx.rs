@@ -72,7 +72,8 @@ unsafe fn tile(tile: &Tile, acc: &mut [i32]) {
     }
 }
 
-/// Panels beside which all rows pass before the next, at most, and their bytes: a good third of the second cache of processors that have AMX.
+/// Panels beside which all rows pass before the next, at most, and their bytes: a good third of the second cache of processors that
+/// have AMX.
 const PANELS: usize = 32;
 const NEAR: usize = 768 << 10;
 

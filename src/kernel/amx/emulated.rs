@@ -1,7 +1,7 @@
 //! AMX where the processor lacks it, for tests: the signal that its instructions raise has them done here. What runs besides is the
 //! library's own code, instruction by instruction.
 
-use super::session::{Config, HEIGHT, STEP, has_amx};
+use super::session::{Config, HEIGHT, STEP, WHOLE, has_amx};
 use std::arch::x86_64::__cpuid_count;
 use std::cell::UnsafeCell;
 use std::sync::Once;
@@ -187,4 +187,52 @@ impl State {
         assert!(rows > 0, "no session has begun");
         (rows, bytes)
     }
+}
+
+/// What assemblers make of a session, for processors on which it raises no signal.
+#[test]
+fn a_session_is_done_instruction_by_instruction() {
+    const LDTILECFG_RAX: &[u8] = &[0xC4, 0xE2, 0x78, 0x49, 0x00];
+    const TILELOADD_4_RCX_RDX: &[u8] = &[0xC4, 0xE2, 0x7B, 0x4B, 0x24, 0x11];
+    const TILELOADDT1_6_R9_R12_64: &[u8] = &[0xC4, 0x82, 0x79, 0x4B, 0x74, 0x21, 0x40];
+    const TDPBUSD_0_4_6: &[u8] = &[0xC4, 0xE2, 0x49, 0x5E, 0xC4];
+    const TILESTORED_RCX_RDX_256_0: &[u8] = &[0xC4, 0xE2, 0x7A, 0x4B, 0x84, 0x11, 0, 1, 0, 0];
+    const TILERELEASE: &[u8] = &[0xC4, 0xE2, 0x78, 0x49, 0xC0];
+
+    let lhs: Register = std::array::from_fn(|i| std::array::from_fn(|k| (i * 37 + k * 11) as u8));
+    let rhs: Register = std::array::from_fn(|i| std::array::from_fn(|k| (i * 5 + k * 101 + 3) as u8));
+    let mut sums = [[0i32; 16]; HEIGHT];
+    let (lhs_at, rhs_at, sums_at) = (lhs.as_ptr() as u64, rhs.as_ptr() as u64, sums.as_mut_ptr() as u64);
+    let mut state = State { config: Config::NONE, registers: [[[0; STEP]; HEIGHT]; 8] };
+    for (code, rcx) in [
+        (LDTILECFG_RAX, 0),
+        (TILELOADD_4_RCX_RDX, lhs_at),
+        (TILELOADDT1_6_R9_R12_64, 0),
+        (TDPBUSD_0_4_6, 0),
+        (TILESTORED_RCX_RDX_256_0, sums_at - 256),
+        (TILERELEASE, 0),
+    ] {
+        let mut bytes = [0x90; 11];
+        bytes[..code.len()].copy_from_slice(code);
+        let general = |register| match register {
+            0 => &raw const WHOLE as u64,
+            1 => rcx,
+            2 | 12 => STEP as u64,
+            9 => rhs_at - 64,
+            _ => unreachable!("no register that is named"),
+        };
+        // SAFETY: an instruction lies there, and its memory is what the registers say.
+        unsafe {
+            let instruction = Instruction::read(bytes.as_ptr(), &general);
+            assert_eq!(instruction.len, code.len());
+            state.perform(&instruction);
+        }
+    }
+    for (i, sums) in sums.iter().enumerate() {
+        for (j, &sum) in sums.iter().enumerate() {
+            let product = |k: usize| i32::from(lhs[i][k]) * i32::from(rhs[k / 4][4 * j + k % 4] as i8);
+            assert_eq!(sum, (0..STEP).map(product).sum::<i32>(), "row {i}, column {j}");
+        }
+    }
+    assert_eq!(state.config.shape(0), (0, 0));
 }

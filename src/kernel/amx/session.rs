@@ -22,7 +22,7 @@ pub(super) struct Config {
 }
 
 /// All eight registers are as large as they can be.
-static WHOLE: Config = Config {
+pub(super) static WHOLE: Config = Config {
     palette: 1,
     bytes_of_row: [64, 64, 64, 64, 64, 64, 64, 64, 0, 0, 0, 0, 0, 0, 0, 0],
     rows: [16, 16, 16, 16, 16, 16, 16, 16, 0, 0, 0, 0, 0, 0, 0, 0],
