@@ -21,8 +21,9 @@ pub(crate) struct Windows<'a> {
     height: usize,
 }
 
-/// Results in a row below which tiles would be too low to be worth it.
+/// Results in a row below which tiles would be too low to be worth it, and so for kernels whose tiles are high.
 const LEAST_WIDTH: usize = 4;
+const LEAST_WIDTH_OF_HIGH: usize = 12;
 
 /// Bytes behind the last row: a run may be read up to the end of its last group.
 const BEHIND: usize = 64;
@@ -34,7 +35,8 @@ impl<'a> Windows<'a> {
         let ([vertical, horizontal], [rows, cols]) = (&plan.filter().axes, plan.results().size);
         let is_one_run = horizontal.dilation == 1 || horizontal.taps == 1;
         let has_numbers = plan.positions() > 0 && plan.depth() > 0;
-        if !has_numbers || !is_one_run || reading.requantization.is_some() || cols < LEAST_WIDTH {
+        let least = if kernel.takes_panels() { LEAST_WIDTH_OF_HIGH } else { LEAST_WIDTH };
+        if !has_numbers || !is_one_run || reading.requantization.is_some() || cols < least {
             return None;
         }
         let reach = |positions: usize, stride: usize, taps: usize, dilation: usize| {
