@@ -56,9 +56,16 @@ pub(crate) fn gemm_in(
 /// On how many threads computing it pays.
 #[inline(always)]
 fn threads(context: &Context, shape: Shape) -> usize {
-    let macs = shape.macs() / context.kernel.of(shape).work_to_share();
-    let is_shared = macs >= WORTH_WAKING || macs >= worth_sharing(context) && context.threads.are_worth_it();
+    let work = work(context, shape);
+    let is_shared = work >= WORTH_WAKING || work >= worth_sharing(context) && context.threads.are_worth_it();
     if is_shared { context.threads() } else { 1 }
+}
+
+/// How many multiplications of other kernels are as much worth a second thread as those of a product.
+#[inline(always)]
+fn work(context: &Context, shape: Shape) -> f64 {
+    let macs = shape.macs();
+    context.kernel.of(shape.rows, macs).work(macs)
 }
 
 /// Multiplications that are worth a second thread if it lingers.
@@ -90,9 +97,9 @@ impl Route {
         };
         let is_small = with_walk(context, lhs, rhs, shape, 1, |walk| matches!(walk, Walk::Small(..)));
         let small = if is_small { Small::new(context.kernel, lhs, rhs, shape) } else { None };
-        let macs = shape.macs() / context.kernel.of(shape).work_to_share();
-        let is_alone = macs < worth_sharing(context).min(WORTH_WAKING);
-        let panels = kept_panels(context.kernel.of(shape), lhs, rhs, quick, store);
+        let is_alone = work(context, shape) < worth_sharing(context).min(WORTH_WAKING);
+        let kernel = context.kernel.of(shape.rows, shape.macs());
+        let panels = kept_panels(kernel, lhs, rhs, quick, store);
         Ok(Self { small: small.map(|small| (small, shape)), is_alone, panels })
     }
 
@@ -184,7 +191,9 @@ fn with_walk<R>(
     threads: usize,
     then: impl FnOnce(Walk) -> R,
 ) -> R {
-    if let Some(swapped) = &Swapped::new(context, lhs, rhs, shape, threads) {
+    if Swapped::pays(shape)
+        && let Some(swapped) = &Swapped::new(context, lhs, rhs, shape, threads)
+    {
         return then(Walk::Swapped(swapped));
     }
     let are_few = shape.rows.min(shape.cols) <= VERY_FEW;

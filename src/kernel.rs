@@ -3,7 +3,6 @@
 //! A kernel is a value in a table. It can be had only from [`Kernel::available`] or [`Kernel::chosen`], so whoever
 //! holds one knows that the processor runs it: that is the whole safety argument for calling its functions.
 
-use crate::blocks::Shape;
 use crate::error::Error;
 use crate::matrix::{Encoding, Lines, Operand};
 use crate::output::{FinishFn, Sums};
@@ -104,8 +103,8 @@ impl Drop for Begun {
 /// begun the kernel's [session](Kernel::begin), if it has any.
 pub(crate) type TileFn = unsafe fn(tile: &Tile, acc: &mut [i32]);
 
-/// Multiplies a tile of however many lines, of runs of 4 bytes at least, by one panel, or by all panels of the columns if the kernel
-/// [takes them](Kernel::takes_panels), fresh, and brings the sums to their place.
+/// Multiplies a tile of however many lines, of runs of 4 bytes at least, by one panel, or by all panels of the columns if the
+/// kernel [takes them](Kernel::takes_panels), fresh, and brings the sums to their place.
 ///
 /// # Safety
 /// As for a [`TileFn`].
@@ -201,11 +200,12 @@ impl Kernel {
         self.groups == Groups::AnyQuads
     }
 
-    /// How many times as many multiplications as with other kernels are worth a second thread. It multiplies six times as fast, and
-    /// the less time that takes, the more counts what another thread has to fetch first (measured: 256 x 256 x 256 gained nothing).
+    /// How many multiplications of other kernels are as much worth a second thread as so many of this one. It may multiply six times
+    /// as fast, and the less time that takes, the more counts what another thread has to fetch first (measured: 256 x 256 x 256 gained
+    /// nothing).
     #[inline(always)]
-    pub(crate) fn work_to_share(&self) -> f64 {
-        if self.takes_panels() { 24.0 } else { 1.0 }
+    pub(crate) fn work(&self, macs: f64) -> f64 {
+        if self.takes_panels() { macs / 24.0 } else { macs }
     }
 
     /// The kernel for products of so many multiplications, however few rows they have, if it is another.
@@ -214,11 +214,11 @@ impl Kernel {
         self.large.filter(|large| macs >= large.macs).map(|large| large.kernel)
     }
 
-    /// The kernel for a product of this shape.
+    /// The kernel for a product of so many rows and multiplications.
     #[inline(always)]
-    pub(crate) fn of(&'static self, shape: Shape) -> &'static Self {
+    pub(crate) fn of(&'static self, rows: usize, macs: f64) -> &'static Self {
         match &self.large {
-            Some(large) if shape.rows >= large.rows && shape.macs() >= large.macs => large.kernel,
+            Some(large) if rows >= large.rows && macs >= large.macs => large.kernel,
             _ => self,
         }
     }

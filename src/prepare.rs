@@ -3,7 +3,7 @@
 use crate::conv::Patches;
 use crate::kernel::Kernel;
 use crate::matrix::{Encoding, Lines, Operand};
-use crate::pack::{self, Groups};
+use crate::pack;
 use crate::planes::Planes;
 use crate::reading::Reading;
 use crate::segment::Segment;
@@ -47,11 +47,8 @@ impl Kernel {
     /// How many of these lines it had better read together.
     #[inline(always)]
     pub(crate) fn together(&self, lines: &Lines) -> usize {
-        match self.groups {
-            // It reads whole cache lines, once for each panel.
-            Groups::AnyQuads => self.rows,
-            _ => lines.together(self.rows),
-        }
+        // A kernel that takes panels reads whole cache lines, once for each panel.
+        if self.takes_panels() { self.rows } else { lines.together(self.rows) }
     }
 
     /// A depth in whole groups.

@@ -1,4 +1,4 @@
-//! What a worker multiplies at a time: rows of a block by the columns of one panel.
+//! What a worker multiplies at a time: rows of a block by the columns of one panel, or of several.
 
 use super::{Desk, LHS, Product};
 use crate::kernel::{Tile, tiles};
@@ -9,7 +9,7 @@ use crate::segment::Segment;
 use crate::span::Spans;
 use std::ops::Range;
 
-/// The columns of one panel, and rows of one block.
+/// The columns of one panel, or of several if the kernel takes them, and rows of one block.
 pub(super) struct Stripe<'s> {
     pub product: &'s Product<'s>,
     pub lhs: &'s Prepared<'s>,
@@ -35,7 +35,8 @@ impl Stripe<'_> {
         let panels = rhs.panels(self.rhs, self.cols.clone());
         for start in self.rows.clone().step_by(step) {
             let tile = Tile { lhs: lines(start), ..self.tile(panels, panels.len()) };
-            // SAFETY: tiles do not overlap, and whoever claimed their block multiplies them. Whoever has a kernel has a CPU that runs it.
+            // SAFETY: tiles do not overlap, and whoever claimed their block multiplies them. Whoever has a kernel has a CPU that
+            // runs it.
             unsafe { multiply(&tile, &sums.part(start - self.rows.start)) }
         }
         true
@@ -58,7 +59,8 @@ impl Stripe<'_> {
         }
     }
 
-    /// Multiplies all rows by one slice of the panel, or by several panels if a relay takes them. After the last slice the tiles are finished.
+    /// Multiplies all rows by one slice of the panel, or by several panels if a relay takes them. After the last slice the tiles
+    /// are finished.
     pub(super) fn multiply_slice(&self, slice: usize, desk: &mut Desk, relay: Option<&mut Relay>) {
         let Product { kernel, sides: [lhs, rhs], blocks, row, scaled, .. } = self.product;
         let Desk { acc, widened, cols } = desk;
