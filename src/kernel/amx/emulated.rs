@@ -15,7 +15,7 @@ struct State {
 }
 
 thread_local! {
-    static STATE: UnsafeCell<State> = const { UnsafeCell::new(State { config: Config::NONE, registers: [[[0; STEP]; HEIGHT]; 8] }) };
+    static STATE: UnsafeCell<State> = const { UnsafeCell::new(State::NONE) };
 }
 
 /// From now on. True, for then there is AMX.
@@ -35,7 +35,8 @@ pub(super) fn install() -> bool {
 
 /// Does the instruction at hand, and goes on behind it.
 extern "C" fn on_signal(_: libc::c_int, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    // SAFETY: the system calls it with the context of an instruction, which is followed by others; and nobody else uses this thread's state.
+    // SAFETY: the system calls it with the context of an instruction, which is followed by others; and nobody else uses this
+    // thread's state.
     unsafe {
         let registers = &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
         let place = &mut registers[libc::REG_RIP as usize];
@@ -131,6 +132,8 @@ impl Instruction {
 }
 
 impl State {
+    const NONE: Self = Self { config: Config::NONE, registers: [[[0; STEP]; HEIGHT]; 8] };
+
     /// # Safety
     /// The memory of the instruction is there.
     unsafe fn perform(&mut self, instruction: &Instruction) {
@@ -140,7 +143,7 @@ impl State {
                 // SAFETY: this function's own promise.
                 let config = unsafe { (place as *const Config).read() };
                 assert!(config.is_valid());
-                *self = Self { config, registers: [[[0; STEP]; HEIGHT]; 8] };
+                *self = Self { config, ..Self::NONE };
             }
             (0x49, 0, None) => self.config = Config::NONE,
             // Both ways to load.
@@ -203,7 +206,7 @@ fn a_session_is_done_instruction_by_instruction() {
     let rhs: Register = std::array::from_fn(|i| std::array::from_fn(|k| (i * 5 + k * 101 + 3) as u8));
     let mut sums = [[0i32; 16]; HEIGHT];
     let (lhs_at, rhs_at, sums_at) = (lhs.as_ptr() as u64, rhs.as_ptr() as u64, sums.as_mut_ptr() as u64);
-    let mut state = State { config: Config::NONE, registers: [[[0; STEP]; HEIGHT]; 8] };
+    let mut state = State::NONE;
     for (code, rcx) in [
         (LDTILECFG_RAX, 0),
         (TILELOADD_4_RCX_RDX, lhs_at),

@@ -445,12 +445,7 @@ fn put<const ROWS: usize>(bytes: Vector, to: &mut Block<u8>) {
     for half in [_mm512_castsi512_si256(bytes), _mm512_extracti64x4_epi64::<1>(bytes)] {
         if ROWS == 2 {
             let Some(to) = to.next() else { return };
-            match to.first_chunk_mut::<{ 2 * LANES }>() {
-                // SAFETY: the reference covers the 32 bytes written.
-                Some(whole) => unsafe { _mm256_storeu_si256(whole.as_mut_ptr().cast(), half) },
-                // SAFETY: the slice covers the bytes written.
-                None => unsafe { _mm256_mask_storeu_epi8(to.as_mut_ptr().cast(), (1 << to.len()) - 1, half) },
-            }
+            put_row(half, to);
             continue;
         }
         for bytes in [_mm256_castsi256_si128(half), _mm256_extracti128_si256::<1>(half)] {
@@ -461,6 +456,18 @@ fn put<const ROWS: usize>(bytes: Vector, to: &mut Block<u8>) {
                 put_part::<ROWS>(_mm_unpackhi_epi64(bytes, bytes), second);
             }
         }
+    }
+}
+
+/// As many of a row's 32 bytes as there is room for.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+fn put_row(bytes: __m256i, to: &mut [u8]) {
+    match to.first_chunk_mut::<{ 2 * LANES }>() {
+        // SAFETY: the reference covers the 32 bytes written.
+        Some(whole) => unsafe { _mm256_storeu_si256(whole.as_mut_ptr().cast(), bytes) },
+        // SAFETY: the slice covers the bytes written.
+        None => unsafe { _mm256_mask_storeu_epi8(to.as_mut_ptr().cast(), (1 << to.len()) - 1, bytes) },
     }
 }
 

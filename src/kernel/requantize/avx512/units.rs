@@ -1,13 +1,12 @@
 //! Rows of sums become bytes in 65536ths of what they are to be, of which the upper words count: so few instructions for each that
 //! a processor does them beside multiplications.
 
+use super::{LANES, put_row};
 use crate::kernel::relay::Panel;
 use crate::kernel::requantize::{Rows, Words, near};
 use crate::kernel::vector512::{Vector, plus, resume};
 use crate::matrix::{Block, Output};
 use std::arch::x86_64::*;
-
-const LANES: usize = 16;
 
 /// As [`super::finish_rows`], of sums that hold what the panel's columns add.
 ///
@@ -56,12 +55,14 @@ fn finish<const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFIN
     let (terms_of_pairs, terms_of_rest) = rows.terms.as_chunks::<2>();
     for (i, [first, second]) in pairs.iter().enumerate() {
         let bytes = units.rows([first, second], if TERMS { &terms_of_pairs[i] } else { &[0; 2] });
-        put(_mm512_castsi512_si256(bytes), &mut to);
-        put(_mm512_extracti64x4_epi64::<1>(bytes), &mut to);
+        for row in [_mm512_castsi512_si256(bytes), _mm512_extracti64x4_epi64::<1>(bytes)] {
+            put_row(row, to.next().expect("as many rows"));
+        }
     }
     if let [row] = rest {
         let term = if TERMS { terms_of_rest[0] } else { 0 };
-        put(_mm512_castsi512_si256(units.rows([row; 2], &[term; 2])), &mut to);
+        let bytes = units.rows([row; 2], &[term; 2]);
+        put_row(_mm512_castsi512_si256(bytes), to.next().expect("as many rows"));
     }
 }
 
@@ -171,17 +172,4 @@ impl<'p, const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINE
 fn in_doubt(panel: &Panel, sums: [&[i32; 2 * LANES]; 2], terms: &[i32; 2]) -> Vector {
     let columns = super::columns_of(panel, Words::Same(0));
     super::in_doubt::<_, 2, true>(panel.rule, &columns, &panel.last, &[*sums[0], *sums[1]], terms)
-}
-
-/// As many of a row's bytes as its place has room for.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-fn put(bytes: __m256i, to: &mut Block<u8>) {
-    let Some(to) = to.next() else { return };
-    match to.first_chunk_mut::<{ 2 * LANES }>() {
-        // SAFETY: the reference covers the 32 bytes written.
-        Some(whole) => unsafe { _mm256_storeu_si256(whole.as_mut_ptr().cast(), bytes) },
-        // SAFETY: the slice covers the bytes written.
-        None => unsafe { _mm256_mask_storeu_epi8(to.as_mut_ptr().cast(), (1 << to.len()) - 1, bytes) },
-    }
 }
