@@ -12,6 +12,7 @@ use crate::reading::Reading;
 use crate::segment::AddSegmentFn;
 use crate::span::Spans;
 use once_cell::sync::Lazy;
+use session::Session;
 use std::ops::Range;
 
 pub(crate) use dequantize::{FloatClamp, FloatColumns, FloatRows};
@@ -71,28 +72,6 @@ struct Large {
     kernel: &'static Kernel,
     rows: usize,
     macs: f64,
-}
-
-/// What is done by a thread before it multiplies tiles, and after it.
-///
-/// # Safety
-/// The CPU has what the kernel needs.
-pub(crate) struct Session {
-    begin: unsafe fn(),
-    end: unsafe fn(),
-}
-
-/// A session that has begun.
-pub(crate) struct Begun(Option<&'static Session>);
-
-impl Drop for Begun {
-    #[inline(always)]
-    fn drop(&mut self) {
-        if let Some(session) = self.0 {
-            // SAFETY: whoever had a kernel has a CPU that runs it.
-            unsafe { (session.end)() }
-        }
-    }
 }
 
 /// Multiplies a few lines of the LHS by a panel of the RHS: `acc[i * width + j]` becomes, or grows by,
@@ -221,16 +200,6 @@ impl Kernel {
             Some(large) if rows >= large.rows && macs >= large.macs => large.kernel,
             _ => self,
         }
-    }
-
-    /// Begins what tiles take place in, on this thread. It ends when what this gives is dropped.
-    #[inline(always)]
-    pub(crate) fn begin(&self) -> Begun {
-        if let Some(session) = self.session {
-            // SAFETY: whoever has a kernel has a CPU that runs it.
-            unsafe { (session.begin)() }
-        }
-        Begun(self.session)
     }
 
     /// How it multiplies all lines of a product of one slice at once, in runs of so many bytes, if the sums are the result.
@@ -542,6 +511,7 @@ mod neon_quads;
 pub(crate) mod relay;
 mod requantize;
 mod scalar;
+mod session;
 mod shared;
 #[cfg(target_arch = "x86_64")]
 mod shuffle_pairs;

@@ -1,6 +1,6 @@
 //! Whether AMX may be used, and how a thread gets its registers ready.
 
-use crate::kernel::Session;
+use crate::kernel::session::Session;
 use once_cell::sync::Lazy;
 use std::arch::asm;
 use std::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};
