@@ -5,9 +5,9 @@
 //! are left to [`TILES`].
 
 use super::relay::{Bytes, Open, RelayFns, Rows as Few, Strip as Job, WIDTH};
-use super::requantize::avx512::{finish_added, finish_rows, relay_panel};
+use super::requantize::avx512::{Finisher, finish_rows, relay_panel};
 use super::vector512::{plus, put, resume, spread};
-use super::{Kernel, Large, Tile, avx512vnni, requantize};
+use super::{Kernel, Large, Tile, avx512vnni};
 use crate::output::Sums;
 use crate::pack::Groups;
 use session::HEIGHT;
@@ -145,7 +145,7 @@ unsafe fn multiply(job: &Job, _open: &mut Open, _room: &mut [Few; 2]) {
     // Of two tiles: the one at hand, and the one before; and what the rows of two strips add.
     let (mut rooms, mut terms) = ([Rows::NONE; 2], [[0; ROWS]; 2]);
     let mut turn = 0;
-    let mut open = Before { panel: job.panels.start, rows: 0..0, done: 0, strip: 0 };
+    let mut open: Option<Before> = None;
     let mut number = 0;
     for some in near(job.panels.len(), of_panel) {
         for rows in strips(tile.lhs.count()) {
@@ -155,65 +155,63 @@ unsafe fn multiply(job: &Job, _open: &mut Open, _room: &mut [Few; 2]) {
                 own.iter_mut().zip(rows.clone()).for_each(|(term, row)| *term = job.terms.of(row));
             }
             for i in some.clone() {
-                let panel = job.panels.start + i;
                 let [even, odd] = &mut rooms;
                 let (now, before) = if turn == 0 { (even, odd) } else { (odd, even) };
                 // SAFETY: the panels are written, by this function's own promise.
-                let of = unsafe { job.result.panels[panel].assume_init_ref() };
-                let added = of.added.as_flattened().first_chunk().expect("a number for each column");
-                let share = open.rows.len().div_ceil(strip.parts()).next_multiple_of(TOGETHER);
-                let of_rows = if has_terms { &terms[open.strip][..] } else { &[] };
-                // SAFETY: this function's own promise.
+                let panel = unsafe { job.result.panels[job.panels.start + i].assume_init_ref() };
+                let cols = panel.mask.count_ones() as usize;
+                let added = Place::same(panel.added.as_flattened().first_chunk().expect("a number for each column"));
+                // SAFETY: this function's own promise; and the room before was written.
                 unsafe {
-                    let cols = of.mask.count_ones() as usize;
-                    strip.multiply(&tile.rhs[i * of_panel..], cols, Place::same(added), now.place(), || {
-                        open.finish(job, before, of_rows, share);
-                    });
-                    open.finish(job, before, of_rows, ROWS);
+                    match &mut open {
+                        None => strip.multiply(&tile.rhs[i * of_panel..], cols, added, now.place(), || {}),
+                        Some(open) => {
+                            let sums = before.first(open.rows);
+                            let terms = if has_terms { &terms[open.strip][..] } else { &[] };
+                            let share = open.rows.div_ceil(strip.parts()).next_multiple_of(TOGETHER);
+                            strip.multiply(&tile.rhs[i * of_panel..], cols, added, now.place(), || {
+                                open.finish(sums, terms, share);
+                            });
+                            open.finish(sums, terms, ROWS);
+                        }
+                    }
+                    let place =
+                        (job.row + rows.start..job.row + rows.end, job.col + i * WIDTH..job.col + i * WIDTH + cols);
+                    let finisher = Finisher::new(panel, has_terms, job.out, place);
+                    open = Some(Before { finisher, rows: rows.len(), done: 0, strip: number % 2 });
                 }
-                open = Before { panel, rows: rows.clone(), done: 0, strip: number % 2 };
                 turn = 1 - turn;
             }
             number += 1;
         }
     }
-    let of_rows = if has_terms { &terms[open.strip][..] } else { &[] };
-    // SAFETY: as above.
-    unsafe { open.finish(job, &rooms[1 - turn], of_rows, ROWS) }
+    if let Some(mut open) = open {
+        let terms = if has_terms { &terms[open.strip][..] } else { &[] };
+        // SAFETY: it was written.
+        open.finish(unsafe { rooms[1 - turn].first(open.rows) }, terms, ROWS);
+    }
 }
 
 /// Rows that become bytes together, at least.
 const TOGETHER: usize = 4;
 
 /// A tile whose rows are still to become bytes, those that are not `done`.
-struct Before {
-    panel: usize,
-    rows: Range<usize>,
+struct Before<'a> {
+    finisher: Finisher<'a>,
+    rows: usize,
     done: usize,
+    /// Which rows they are, of two strips.
     strip: usize,
 }
 
-impl Before {
-    /// Makes bytes of so many rows, whose sums hold what their columns add.
-    ///
-    /// # Safety
-    /// The sums of all its rows were written. Nobody else uses this part of the result.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-    unsafe fn finish(&mut self, job: &Job, sums: &Rows, terms: &[i32], most: usize) {
-        let some = self.done..self.rows.len().min(self.done + most);
-        if some.is_empty() {
-            return;
-        }
-        self.done = some.end;
-        let place = (job.row + self.rows.start + some.start, job.col + (self.panel - job.panels.start) * WIDTH);
-        let terms = terms.get(some.clone()).unwrap_or_default();
-        // SAFETY: this function's own promise; the panels are written.
-        unsafe {
-            let panel = job.result.panels[self.panel].assume_init_ref();
-            let cols = panel.mask.count_ones() as usize;
-            let sums = &sums.first(self.rows.len())[some];
-            finish_added(panel, &requantize::Rows { sums, terms, cols }, job.out, place);
+impl Before<'_> {
+    /// Makes bytes of so many more rows, if they are left.
+    #[inline(always)]
+    fn finish(&mut self, sums: &[[i32; WIDTH]], terms: &[i32], most: usize) {
+        let some = self.done..self.rows.min(self.done + most);
+        if !some.is_empty() {
+            self.done = some.end;
+            self.finisher.finish(&sums[some.clone()], terms.get(some).unwrap_or_default());
         }
     }
 }

@@ -105,6 +105,9 @@ pub(crate) struct Panel {
     pub added: Lanes,
     pub scale: Lanes,
     pub nudge: Lanes,
+    /// What is added instead of a nudge if half a number and the offset are added with it, to positive numbers, and to negative ones.
+    pub above: Lanes,
+    pub below: Lanes,
     pub factor: Lanes,
     pub exponent: Lanes,
     pub least: [i16; WIDTH],

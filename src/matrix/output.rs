@@ -113,6 +113,16 @@ impl<'a, T> Block<'a, T> {
         if are_solid { self.take(rows, N).first_chunk_mut() } else { None }
     }
 
+    /// The next rows, if as many are left, and this is how many columns they have.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub(crate) fn whole<const ROWS: usize, const COLS: usize>(&mut self) -> Option<[&'a mut [T; COLS]; ROWS]> {
+        if self.cols != COLS || self.rows < ROWS {
+            return None;
+        }
+        Some(std::array::from_fn(|_| self.take(1, COLS).first_chunk_mut().expect("as many columns")))
+    }
+
     /// As many elements, from the next row on, that lie side by side; `rows` of those that are left begin there.
     #[inline(always)]
     fn take(&mut self, rows: usize, elements: usize) -> &'a mut [T] {

@@ -17,9 +17,9 @@ pub(super) const ROWS: usize = 2 * HEIGHT;
 const PANEL_STEP: usize = STEP * WIDTH;
 const GROUP: usize = 4 * WIDTH;
 
-/// Steps between which something else may be done: so few that the processor, which looks some hundred instructions ahead, does
-/// both at the same time.
-const TOGETHER: usize = 1;
+/// In how many parts lines are multiplied at least, if they are long enough, and something else done beside each: so small ones that
+/// the processor, which looks some hundred instructions ahead, does both at the same time.
+const PARTS: usize = 8;
 
 /// Rows of sums, if they were written.
 #[repr(C, align(64))]
@@ -143,7 +143,12 @@ impl<'a> Strip<'a> {
 
     /// In how many parts a tile is multiplied, at least.
     pub(super) fn parts(&self) -> usize {
-        self.lines.runs() * (self.len / STEP).div_ceil(TOGETHER).max(1)
+        self.lines.runs() * (self.len / STEP).div_ceil(self.together()).max(1)
+    }
+
+    /// Steps of a part.
+    fn together(&self) -> usize {
+        (self.lines.runs() * (self.len / STEP) / PARTS).max(1)
     }
 
     /// Multiplies the lines by a panel of so many columns, with which as many bytes follow as are given, and does something else
@@ -179,10 +184,10 @@ impl<'a> Strip<'a> {
             for run in 0..self.lines.runs() {
                 let line = first.wrapping_add(run * step);
                 let panel = &panel[run * self.of_run..];
-                let steps = self.len / STEP;
-                for at in (0..steps).step_by(TOGETHER) {
+                let (steps, together) = (self.len / STEP, self.together());
+                for at in (0..steps).step_by(together) {
                     let lines = [0, second].map(|row| line.wrapping_add(row * pitch + at * STEP));
-                    let count = TOGETHER.min(steps - at);
+                    let count = together.min(steps - at);
                     multiply(lines, pitch, panel.as_ptr().wrapping_add(at * PANEL_STEP), count);
                     beside();
                 }

@@ -13,7 +13,7 @@ use std::mem::MaybeUninit;
 mod scales;
 mod units;
 
-pub(in crate::kernel) use units::finish_added;
+pub(in crate::kernel) use units::Finisher;
 
 const LANES: usize = 16;
 
@@ -228,10 +228,16 @@ pub(in crate::kernel) fn relay_panel(
     let Some([first, second]) = scales else { return false };
     let end = End::of::<2>(columns, &last);
     let in_units = |x| lanes(_mm512_castps_si512(_mm512_mul_ps(x, _mm512_set1_ps(near::UNITS))));
+    let nudges = [_mm512_castsi512_ps(first.nudge), _mm512_castsi512_ps(second.nudge)];
+    let negated = |x| _mm512_sub_ps(_mm512_setzero_ps(), x);
+    let half = _mm512_cvtepi32_ps(_mm512_set1_epi32(near::half_and(last.offset)));
+    let added = |x| lanes(_mm512_castps_si512(_mm512_fmadd_ps(x, _mm512_set1_ps(near::UNITS), half)));
     to.write(Panel {
         added: [lanes(end.added[0]), lanes(end.added[1])],
         scale: [in_units(first.scale), in_units(second.scale)],
-        nudge: [in_units(_mm512_castsi512_ps(first.nudge)), in_units(_mm512_castsi512_ps(second.nudge))],
+        nudge: [in_units(nudges[0]), in_units(nudges[1])],
+        above: [added(nudges[0]), added(nudges[1])],
+        below: [added(negated(nudges[0])), added(negated(nudges[1]))],
         factor: [lanes(of_columns::<2>(columns.factor, 0)), lanes(of_columns::<2>(columns.factor, 1))],
         exponent: [lanes(of_columns::<2>(columns.exponent, 0)), lanes(of_columns::<2>(columns.exponent, 1))],
         least: [(last.least - last.offset) as i16; _],

@@ -25,6 +25,13 @@ pub(in crate::kernel) const HALF: i32 = (0.5 * UNITS) as i32 + LEAST_SURE - 1;
 pub(in crate::kernel) const IN_DOUBT: u16 = 2 * LEAST_SURE as u16 - 1;
 const LEAST_SURE: i32 = 4;
 
+/// The same and an offset, in units, which together with a nudge are added to a product, all rounded once, fused. Where that becomes
+/// a byte, it is at most 2²⁴ units, and off by 2 · 257 / 2⁸ of these for the product, 1 for what is added, and 3 / 4 for the sum.
+#[inline(always)]
+pub(in crate::kernel) fn half_and(offset: i32) -> i32 {
+    HALF + (offset << 16)
+}
+
 /// What greater numbers, in such units, may be taken for: they are beyond all bytes.
 pub(in crate::kernel) const MOST_UNITS: f32 = 16384.0 * UNITS;
 
@@ -89,6 +96,35 @@ mod tests {
         (units as u16 >= IN_DOUBT).then_some(units >> 16)
     }
 
+    /// As [`near_in_units`], with an offset.
+    fn near_with_offset(rule: Rule, x: i32, factor: i32, right: u32, offset: i32) -> Option<i32> {
+        let (scale, nudge) = scaling(rule, x, factor, right);
+        let added = nudge.mul_add(UNITS, half_and(offset) as f32);
+        let z = (x as f32).mul_add(scale * UNITS, added).round_ties_even();
+        // What is out of range becomes the least integer.
+        let units = if z.abs() < 2f32.powi(31) { z as i32 } else { i32::MIN };
+        (units as u16 >= IN_DOUBT).then_some(units >> 16)
+    }
+
+    /// For bytes from one to another.
+    fn agree_with_offset(x: i32, factor: i32, right: u32, last: &Last) {
+        assert!(suits(last));
+        for (rule, rounding) in
+            [(Rule::Twice, Rounding::Twice), (Rule::TwiceUp, Rounding::TwiceUp), (Rule::Once, Rounding::Once)]
+        {
+            let exact = i64::from(rounding.scaled(x, factor, -(right as i32))) + i64::from(last.offset);
+            let confined = |x: i64| x.clamp(last.least.into(), last.greatest.into());
+            if let Some(found) = near_with_offset(rule, x, factor, right, last.offset) {
+                assert_eq!(
+                    confined(found.into()),
+                    confined(exact),
+                    "{rounding:?}: {x} * {factor} * 2^-(31 + {right}) + {}",
+                    last.offset
+                );
+            }
+        }
+    }
+
     fn agree(x: i32, factor: i32, right: u32) {
         let rules = [(Rule::Twice, Rounding::Twice), (Rule::TwiceUp, Rounding::TwiceUp), (Rule::Once, Rounding::Once)];
         for ((rule, rounding), is_fused) in rules.into_iter().flat_map(|rule| [(rule, false), (rule, true)]) {
@@ -108,7 +144,15 @@ mod tests {
                 for half in (-1024..=1024).chain([i64::from(i32::MIN), i64::from(i32::MAX)]) {
                     // What becomes half a number.
                     let x = half as f64 / 2.0 / (f64::from(factor) / 2f64.powi(31 + right as i32));
-                    (-3..=3).for_each(|step| agree((x as i32).saturating_add(step), factor, right));
+                    for step in -3..=3 {
+                        let x = (x as i32).saturating_add(step);
+                        agree(x, factor, right);
+                        for (least, greatest, offset) in
+                            [(0, 255, 128), (0, 255, 256), (-128, 127, -128), (127, 127, 383)]
+                        {
+                            agree_with_offset(x, factor, right, &Last { least, greatest, offset });
+                        }
+                    }
                 }
             }
         }
@@ -118,6 +162,20 @@ mod tests {
         #[test]
         fn what_is_not_in_doubt_is_exact(x: i32, bits in 0u32..32, factor in LEAST..=i32::MAX, right in 0u32..32) {
             agree(x >> bits, factor, right);
+        }
+
+        #[test]
+        fn with_an_offset_it_is_exact(
+            x: i32,
+            bits in 0u32..32,
+            factor in LEAST..=i32::MAX,
+            right in 0u32..32,
+            (least, greatest, offset) in (prop_oneof![Just(0), Just(-128)], 0..256, 0..256).prop_flat_map(|(from, a, b): (i32, i32, i32)| {
+                let (least, greatest) = (from + a.min(b), from + a.max(b));
+                (Just(least), Just(greatest), greatest - 256..=least + 256)
+            }),
+        ) {
+            agree_with_offset(x >> bits, factor, right, &Last { least, greatest, offset });
         }
     }
 

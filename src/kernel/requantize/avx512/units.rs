@@ -3,67 +3,110 @@
 
 use super::{LANES, put_row};
 use crate::kernel::relay::Panel;
-use crate::kernel::requantize::{Rows, Words, near};
+use crate::kernel::requantize::{Words, near};
 use crate::kernel::vector512::{Vector, plus, resume};
 use crate::matrix::{Block, Output};
 use std::arch::x86_64::*;
+use std::ops::Range;
 
-/// As [`super::finish_rows`], of sums that hold what the panel's columns add.
-///
-/// # Safety
-/// Nobody else uses this part of the result.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-pub(in crate::kernel) unsafe fn finish_added(
-    panel: &Panel,
-    rows: &Rows<{ 2 * LANES }>,
-    out: &Output<u8>,
-    (row, col): (usize, usize),
-) {
-    // SAFETY: this function's own promise.
-    let to = unsafe { out.block(row..row + rows.sums.len(), col..col + rows.cols) };
-    match (rows.terms.is_empty(), panel.signs != 0) {
-        (true, true) => by_bytes::<false, true>(panel, rows, to),
-        (true, false) => by_bytes::<false, false>(panel, rows, to),
-        (false, true) => by_bytes::<true, true>(panel, rows, to),
-        (false, false) => by_bytes::<true, false>(panel, rows, to),
+/// What makes bytes of rows of sums, which hold what a panel's columns add, and brings one after the other to its place.
+pub(in crate::kernel) struct Finisher<'a> {
+    panel: &'a Panel,
+    to: Block<'a, u8>,
+    finish: FinishFn,
+}
+
+type FinishFn = unsafe fn(&Panel, &mut Block<u8>, sums: &[[i32; 2 * LANES]], terms: &[i32]);
+
+impl<'a> Finisher<'a> {
+    /// For these rows and columns of the result, those of a panel; rows add something if they have terms.
+    ///
+    /// # Safety
+    /// The CPU has the features that [`finish`] was compiled for. Nobody else uses this part of the result.
+    #[inline]
+    pub(in crate::kernel) unsafe fn new(
+        panel: &'a Panel,
+        has_terms: bool,
+        out: &'a Output<u8>,
+        (rows, cols): (Range<usize>, Range<usize>),
+    ) -> Self {
+        let finish = match (has_terms, panel.signs != 0) {
+            (false, true) => by_bytes::<false, true>(panel),
+            (false, false) => by_bytes::<false, false>(panel),
+            (true, true) => by_bytes::<true, true>(panel),
+            (true, false) => by_bytes::<true, false>(panel),
+        };
+        // SAFETY: this function's own promise.
+        Self { panel, to: unsafe { out.block(rows, cols) }, finish }
+    }
+
+    /// Finishes the next rows, which have these sums, and one term each, or none.
+    #[inline(always)]
+    pub(in crate::kernel) fn finish(&mut self, sums: &[[i32; 2 * LANES]], terms: &[i32]) {
+        // SAFETY: `new` was promised that the CPU has these features.
+        unsafe { (self.finish)(self.panel, &mut self.to, sums, terms) }
     }
 }
 
 /// Whether bytes are signed, and whether not all are allowed.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-fn by_bytes<const TERMS: bool, const SIGNS: bool>(panel: &Panel, rows: &Rows<{ 2 * LANES }>, to: Block<u8>) {
+fn by_bytes<const TERMS: bool, const SIGNS: bool>(panel: &Panel) -> FinishFn {
     match (panel.last.least, panel.last.greatest) {
-        (0, 255) => finish::<TERMS, SIGNS, false, false>(panel, rows, to),
-        (-128, 127) => finish::<TERMS, SIGNS, true, false>(panel, rows, to),
-        (0.., _) => finish::<TERMS, SIGNS, false, true>(panel, rows, to),
-        _ => finish::<TERMS, SIGNS, true, true>(panel, rows, to),
+        (0, 255) => finish::<TERMS, SIGNS, false, false>,
+        (-128, 127) => finish::<TERMS, SIGNS, true, false>,
+        (0.., _) => finish::<TERMS, SIGNS, false, true>,
+        _ => finish::<TERMS, SIGNS, true, true>,
     }
 }
 
-/// Two rows at once.
-#[inline(never)]
+/// Four rows at once of a whole panel, with few instructions for each, so that the processor sees beyond them.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 fn finish<const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINED: bool>(
     panel: &Panel,
-    rows: &Rows<{ 2 * LANES }>,
-    mut to: Block<u8>,
+    to: &mut Block<u8>,
+    mut sums: &[[i32; 2 * LANES]],
+    mut terms: &[i32],
 ) {
     let units = Units::<TERMS, SIGNS, SIGNED, CONFINED>::of(panel);
-    let (pairs, rest) = rows.sums.as_chunks::<2>();
-    let (terms_of_pairs, terms_of_rest) = rows.terms.as_chunks::<2>();
-    for (i, [first, second]) in pairs.iter().enumerate() {
-        let bytes = units.rows([first, second], if TERMS { &terms_of_pairs[i] } else { &[0; 2] });
-        for row in [_mm512_castsi512_si256(bytes), _mm512_extracti64x4_epi64::<1>(bytes)] {
-            put_row(row, to.next().expect("as many rows"));
+    while let Some((four, others)) = sums.split_first_chunk::<4>()
+        && let Some(to) = to.whole::<4, { 2 * LANES }>()
+    {
+        let of_four = if TERMS { terms.split_off(..4).expect("one for each row") } else { &[0; 4] };
+        let pair = |i: usize| [&four[i], &four[i + 1]];
+        let [upper, lower] = units.pairs([pair(0), pair(2)], &[[of_four[0], of_four[1]], [of_four[2], of_four[3]]]);
+        for (to, row) in to.into_iter().zip(halves(upper).into_iter().chain(halves(lower))) {
+            put_row(row, to);
+        }
+        sums = others;
+    }
+    if !sums.is_empty() {
+        finish_others::<TERMS, SIGNS, SIGNED, CONFINED>(panel, to, sums, terms);
+    }
+}
+
+/// Of a part of a panel, and fewer rows.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+fn finish_others<const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINED: bool>(
+    panel: &Panel,
+    to: &mut Block<u8>,
+    sums: &[[i32; 2 * LANES]],
+    terms: &[i32],
+) {
+    let units = Units::<TERMS, SIGNS, SIGNED, CONFINED>::of(panel);
+    for (i, rows) in sums.chunks(2).enumerate() {
+        let (first, last) = (2 * i, 2 * i + rows.len() - 1);
+        let terms = if TERMS { [terms[first], terms[last]] } else { [0; 2] };
+        let [bytes] = units.pairs([[&sums[first], &sums[last]]], &[terms]);
+        for (row, to) in halves(bytes).into_iter().take(rows.len()).zip(&mut *to) {
+            put_row(row, to);
         }
     }
-    if let [row] = rest {
-        let term = if TERMS { terms_of_rest[0] } else { 0 };
-        let bytes = units.rows([row; 2], &[term; 2]);
-        put_row(_mm512_castsi512_si256(bytes), to.next().expect("as many rows"));
-    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+fn halves(bytes: Vector) -> [__m256i; 2] {
+    [_mm512_castsi512_si256(bytes), _mm512_extracti64x4_epi64::<1>(bytes)]
 }
 
 /// What is done with the sums of a panel's rows, which have terms or not, signs that matter or not, signed bytes or not, and not all
@@ -71,9 +114,9 @@ fn finish<const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFIN
 struct Units<'p, const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINED: bool> {
     panel: &'p Panel,
     scale: [__m512; 2],
-    /// With half a number where signs do not matter: then the sum of a product and both is rounded once.
-    nudge: [Vector; 2],
-    offset: Vector,
+    /// What is added to positive products, and to negative ones.
+    above: [Vector; 2],
+    below: [Vector; 2],
     least: Vector,
     greatest: Vector,
 }
@@ -84,48 +127,58 @@ impl<'p, const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINE
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
     fn of(panel: &'p Panel) -> Self {
-        let nudge = |half: usize| {
-            let nudge = resume(&panel.nudge[half]);
-            let and_half = _mm512_add_ps(_mm512_castsi512_ps(nudge), _mm512_set1_ps(near::HALF as f32));
-            if SIGNS { nudge } else { _mm512_castps_si512(and_half) }
-        };
         let scale = |half: usize| _mm512_castsi512_ps(resume(&panel.scale[half]));
         Self {
             panel,
             scale: [scale(0), scale(1)],
-            nudge: [nudge(0), nudge(1)],
-            offset: _mm512_set1_epi16(panel.last.offset as i16),
+            above: [resume(&panel.above[0]), resume(&panel.above[1])],
+            below: [resume(&panel.below[0]), resume(&panel.below[1])],
             least: _mm512_set1_epi8(panel.last.least as i8),
             greatest: _mm512_set1_epi8(panel.last.greatest as i8),
         }
     }
 
-    /// The bytes of two rows, one after the other.
+    /// The bytes of pairs of rows, those of a pair one after the other.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-    fn rows(&self, sums: [&[i32; 2 * LANES]; 2], terms: &[i32; 2]) -> Vector {
-        let (upper, least_of_upper) = self.words(sums[0], &terms[0]);
-        let (lower, least_of_lower) = self.words(sums[1], &terms[1]);
-        let least = _mm512_min_epu16(least_of_upper, least_of_lower);
-        // Of the lower words.
-        match _mm512_mask_cmplt_epu16_mask(0x5555_5555, least, _mm512_set1_epi16(near::IN_DOUBT as i16)) {
-            0 => self.bytes(upper, lower),
-            _ => in_doubt(self.panel, sums, terms),
+    fn pairs<const PAIRS: usize>(
+        &self,
+        sums: [[&[i32; 2 * LANES]; 2]; PAIRS],
+        terms: &[[i32; 2]; PAIRS],
+    ) -> [Vector; PAIRS] {
+        let (mut least, mut words) = (_mm512_set1_epi16(-1), [[_mm512_setzero_si512(); 2]; PAIRS]);
+        for (words, (sums, terms)) in words.iter_mut().zip(sums.iter().zip(terms)) {
+            for (words, (sums, term)) in words.iter_mut().zip(sums.iter().zip(terms)) {
+                let (of_row, least_of_row) = self.words(sums, term);
+                (*words, least) = (of_row, _mm512_min_epu16(least, least_of_row));
+            }
         }
+        let mut bytes = [_mm512_setzero_si512(); PAIRS];
+        // Of the lower words.
+        let is_sure = _mm512_mask_cmplt_epu16_mask(0x5555_5555, least, _mm512_set1_epi16(near::IN_DOUBT as i16)) == 0;
+        for (i, bytes) in bytes.iter_mut().enumerate() {
+            *bytes = match is_sure {
+                true => self.bytes(words[i][0], words[i][1]),
+                false => in_doubt(self.panel, sums[i], &terms[i]),
+            };
+        }
+        bytes
     }
 
-    /// The numbers of a row, of both halves in turn; and what is less than [`near::IN_DOUBT`] in lower words if a number is in doubt.
+    /// The numbers of a row, of both halves in turn, with their offset; and what is less than [`near::IN_DOUBT`] in lower words if a number is in doubt.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
     fn words(&self, sums: &[i32; 2 * LANES], term: &i32) -> (Vector, Vector) {
         let sums = sums.as_chunks().0;
         let (left, right) = (self.units(&sums[0], term, 0), self.units(&sums[1], term, 1));
-        // Upper words, those of the left half in the lower places.
-        let words = _mm512_mask_blend_epi16(0xAAAA_AAAA, _mm512_srli_epi32::<16>(left), right);
-        (_mm512_adds_epi16(words, self.offset), _mm512_min_epu16(left, right))
+        // Upper words, those of the left half in the lower places: A | (B & C).
+        let upper = _mm512_set1_epi32(-1 << 16);
+        let words = _mm512_ternarylogic_epi32::<0xF8>(_mm512_srli_epi32::<16>(left), right, upper);
+        (words, _mm512_min_epu16(left, right))
     }
 
-    /// 65536ths of the numbers of half a row, and half a number.
+    /// 65536ths of the numbers of half a row, with their offset and half a number. What is out of range becomes the least integer,
+    /// which is in doubt.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
     fn units(&self, sums: &[i32; LANES], term: &i32, half: usize) -> Vector {
@@ -133,14 +186,12 @@ impl<'p, const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINE
         if TERMS {
             x = plus(x, _mm512_set1_epi32(*term));
         }
-        let x = _mm512_cvtepi32_ps(x);
-        let mut nudge = self.nudge[half];
+        let mut added = self.above[half];
         if SIGNS {
-            nudge = _mm512_xor_si512(nudge, _mm512_and_si512(_mm512_castps_si512(x), _mm512_set1_epi32(i32::MIN)));
+            let is_negative = _mm512_cmplt_epi32_mask(x, _mm512_setzero_si512());
+            added = _mm512_mask_mov_epi32(added, is_negative, self.below[half]);
         }
-        let z = _mm512_fmadd_ps(x, self.scale[half], _mm512_castsi512_ps(nudge));
-        let units = _mm512_cvtps_epi32(_mm512_min_ps(z, _mm512_set1_ps(near::MOST_UNITS)));
-        if SIGNS { plus(units, _mm512_set1_epi32(near::HALF)) } else { units }
+        _mm512_cvtps_epi32(_mm512_fmadd_ps(_mm512_cvtepi32_ps(x), self.scale[half], _mm512_castsi512_ps(added)))
     }
 
     /// Those of words.
