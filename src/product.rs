@@ -4,7 +4,7 @@ use crate::blocks::{Blocks, Caches, Cut, Given, Shape};
 use crate::buffer::Carver;
 use crate::context::Context;
 use crate::desks::Desks;
-use crate::kernel::{Kernel, MAX_WIDTH};
+use crate::kernel::{Kernel, MAX_WIDTH, relay};
 use crate::output::{Finish, Panels, Relay, Rescale};
 use crate::prepare::{Prepared, Room};
 use crate::segment::Edge;
@@ -238,17 +238,31 @@ impl Product<'_> {
         desk: &mut Desk,
     ) {
         let _session = self.kernel.begin();
-        let mut panels = Panels::NONE;
-        let mut relay = self.relay(rows.len(), finish, &mut panels);
         let stripe = |cols| Stripe { product: self, lhs, rhs, rows: rows.clone(), cols, finish };
         if stripe(cols.clone()).multiply_panels() {
             return;
         }
-        let takes_panels = self.kernel.takes_panels() && !self.sides[RHS].is_widened();
+        match self.kernel.takes_panels() && !self.sides[RHS].is_widened() {
+            true => self.multiply_stripes::<{ relay::TOGETHER }>(stripe, cols, desk),
+            false => self.multiply_stripes::<2>(stripe, cols, desk),
+        }
+    }
+
+    /// The columns of one panel after the other, or of several together, of which a relay has room for so many.
+    #[inline(never)]
+    fn multiply_stripes<'s, const N: usize>(
+        &self,
+        stripe: impl Fn(Range<usize>) -> Stripe<'s>,
+        cols: Range<usize>,
+        desk: &mut Desk,
+    ) {
+        let Stripe { rows, finish, .. } = stripe(cols.clone());
+        let mut panels = Panels::<N>::NONE;
+        let mut relay = self.relay(rows.len(), finish, &mut panels);
         let mut start = cols.start;
         while start < cols.end {
-            let end = match &relay {
-                Some(relay) if takes_panels => relay.end_of(start, cols.end),
+            let end = match &mut relay {
+                Some(relay) if N > 2 => relay.write_panels(&stripe(start..cols.end).region(rows.clone())),
                 _ => cols.end.min(start + self.kernel.width),
             };
             let stripe = stripe(start..end);
@@ -262,7 +276,12 @@ impl Product<'_> {
     }
 
     /// How tiles become bytes while others are multiplied, if they do.
-    fn relay<'f, 'r>(&self, rows: usize, finish: &'f Finish<'r>, panels: &'f mut Panels) -> Option<Relay<'f, 'r>> {
+    fn relay<'f, 'r, const N: usize>(
+        &self,
+        rows: usize,
+        finish: &'f Finish<'r>,
+        panels: &'f mut Panels<N>,
+    ) -> Option<Relay<'f, 'r>> {
         let [lhs, rhs] = &self.sides;
         if self.rescale.is_some() || self.scaled.is_some() || self.blocks.depth.pieces > 1 {
             return None;

@@ -139,17 +139,31 @@ impl Small {
         self.kernel.pack_panels(unpacked, &self.readings[RHS], 0..self.shape.cols, bytes, sums);
         let [row_offsets, col_offsets] = self.offsets(lhs, rhs);
         let ready = Ready { bytes, sums, spans: None, row_offsets, col_offsets };
-        self.run_in(operand, &ready, finish, carver);
+        self.run_on(operand, &ready, finish, carver);
     }
 
     /// As [`Small::run`], of an LHS like that it was made for.
     #[inline(always)]
     pub(crate) fn run_ready(&self, lhs: &Operand, ready: &Ready, finish: &Finish, scratch: &mut [u8]) {
-        self.run_in(lhs, ready, finish, Carver::new(scratch));
+        self.run_on(lhs, ready, finish, Carver::new(scratch));
     }
 
     #[inline(always)]
-    fn run_in(&self, lhs: &Operand, ready: &Ready, finish: &Finish, mut carver: Carver) {
+    fn run_on(&self, lhs: &Operand, ready: &Ready, finish: &Finish, carver: Carver) {
+        match self.kernel.takes_panels() {
+            true => self.run_by_panels(lhs, ready, finish, carver),
+            false => self.run_in::<2>(lhs, ready, finish, carver),
+        }
+    }
+
+    #[inline(never)]
+    fn run_by_panels(&self, lhs: &Operand, ready: &Ready, finish: &Finish, carver: Carver) {
+        self.run_in::<{ relay::TOGETHER }>(lhs, ready, finish, carver);
+    }
+
+    /// With room for so many panels of a relay.
+    #[inline(always)]
+    fn run_in<const N: usize>(&self, lhs: &Operand, ready: &Ready, finish: &Finish, mut carver: Carver) {
         let Self { kernel, shape: Shape { rows, cols, depth }, ref room, .. } = *self;
         let _session = kernel.begin();
         let Tiles { height, together, pitch, panel_len } = self.tiles;
@@ -186,13 +200,17 @@ impl Small {
             fewer if fewer < height => even(rows, fewer),
             _ => height,
         };
-        let mut relay_panels = Panels::NONE;
+        let mut relay_panels = Panels::<N>::NONE;
         let mut relay = uniform.and_then(|offsets| Relay::new(kernel, finish, offsets, rows, depth, &mut relay_panels));
         let kept = uniform.and_then(|offsets| finish.kept(offsets));
         // Not `step_by`, which divides.
         let (mut panel, mut first) = (0, 0);
         while first < cols {
-            let end = match &relay {
+            let end = match &mut relay {
+                Some(relay) if N > 2 => {
+                    (region.cols, region.col_sums) = (first..cols, rhs_sums.get(first..).unwrap_or_default());
+                    relay.write_panels(&region)
+                }
                 Some(relay) => relay.end_of(first, cols),
                 None if takes_panels => cols,
                 None => cols.min(first + width),

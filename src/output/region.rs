@@ -40,6 +40,18 @@ impl Region<'_> {
         }
     }
 
+    /// The same rows in some of the columns.
+    pub(crate) fn part(&self, cols: Range<usize>) -> Region<'_> {
+        let first = cols.start - self.cols.start;
+        Region {
+            rows: self.rows.clone(),
+            col_sums: self.col_sums.get(first..).unwrap_or_default(),
+            col_originals: self.col_originals.get(first..).unwrap_or_default(),
+            cols,
+            ..*self
+        }
+    }
+
     /// The offsets of all rows and of all columns, if they are known to be the same.
     #[inline(always)]
     pub(crate) fn uniform(&self) -> Option<(i32, i32)> {

@@ -15,11 +15,11 @@ const LEAST: usize = WIDTH / 2;
 /// A whole group of every kernel that relays tiles.
 const LEAST_DEPTH: usize = 4;
 
-/// Room for a relay's panels, which would take long to move.
-pub(crate) struct Panels([MaybeUninit<Panel>; 2]);
+/// Room for a relay's panels, two at least, which would take long to move.
+pub(crate) struct Panels<const N: usize>([MaybeUninit<Panel>; N]);
 
-impl Panels {
-    pub(crate) const NONE: Self = Self([const { MaybeUninit::uninit() }; 2]);
+impl<const N: usize> Panels<N> {
+    pub(crate) const NONE: Self = Self([const { MaybeUninit::uninit() }; N]);
 }
 
 /// Tiles of a product, one after the other, and the one that was multiplied last.
@@ -30,8 +30,8 @@ pub(crate) struct Relay<'r, 'a> {
     last: Last,
     offsets: (i32, i32),
     kept: Option<&'r KeptPanels>,
-    /// That at hand, and that of the open tile, if there are any, unless they are kept.
-    panels: &'r mut [MaybeUninit<Panel>; 2],
+    /// Those at hand, and that of the open tile, if there are any, unless they are kept.
+    panels: &'r mut [MaybeUninit<Panel>],
     /// Which ones are at hand.
     at: Range<usize>,
     /// The tile that is still to be finished.
@@ -42,13 +42,13 @@ impl<'r, 'a> Relay<'r, 'a> {
     /// That of a product of so many rows, all of which have the same offsets. None if its tiles cannot be finished so, or gain
     /// less than it takes to get ready for each panel.
     #[inline(always)]
-    pub(crate) fn new(
+    pub(crate) fn new<const N: usize>(
         kernel: &Kernel,
         finish: &'r Finish<'a>,
         offsets: (i32, i32),
         rows: usize,
         depth: usize,
-        panels: &'r mut Panels,
+        panels: &'r mut Panels<N>,
     ) -> Option<Self> {
         /// Depths of all rows.
         const DEPTHS: usize = 2048;
@@ -73,12 +73,30 @@ impl<'r, 'a> Relay<'r, 'a> {
     /// The end of the columns that [`Relay::begin`] takes at once, from `first` on: those of several panels if these are kept.
     #[inline(always)]
     pub(crate) fn end_of(&self, first: usize, cols: usize) -> usize {
-        let rest = cols % WIDTH;
-        let most = if rest > LEAST { cols } else { cols - rest };
         match self.kept {
-            Some(_) if first < most => most,
+            Some(_) if first < whole(cols) => whole(cols),
             _ => cols.min(first + WIDTH),
         }
+    }
+
+    /// The same for a region, from its first column on, on kernels that take several panels and leave no tile open: those that are not
+    /// kept are written now, as far as there is room.
+    pub(crate) fn write_panels(&mut self, region: &Region) -> usize {
+        let Range { start, end } = region.cols;
+        if self.kept.is_some() {
+            return self.end_of(start, end);
+        }
+        self.at = 0..0;
+        let mut first = start;
+        while first < whole(end) && self.at.end < self.panels.len() {
+            let cols = first..whole(end).min(first + WIDTH);
+            let panel = &mut self.panels[self.at.end];
+            if !write(panel, self.ways, self.layer, self.last, &region.part(cols.clone()), self.offsets) {
+                break;
+            }
+            (first, self.at.end) = (cols.end, self.at.end + 1);
+        }
+        if first > start { first } else { end.min(start + WIDTH) }
     }
 
     /// Goes on to the tiles of a region's columns. If they are finished in another way (None), the last one is finished now.
@@ -89,6 +107,10 @@ impl<'r, 'a> Relay<'r, 'a> {
         if region.cols.len() > LEAST {
             if let Some(kept) = self.kept {
                 self.at = kept.places(&region.cols);
+                return Some(self);
+            }
+            if region.cols.len() > WIDTH {
+                assert!(self.at.len() == region.cols.len().div_ceil(WIDTH), "their panels are written");
                 return Some(self);
             }
             // Not that of the open tile.
@@ -141,9 +163,16 @@ impl<'r, 'a> Relay<'r, 'a> {
 
     fn result(&self) -> Bytes<'_> {
         let (out, stride) = self.out.place();
-        let panels = self.kept.map_or(self.panels.as_slice(), |kept| kept.all());
+        let panels = self.kept.map_or(&*self.panels, |kept| kept.all());
         Bytes { out, stride, panels }
     }
+}
+
+/// The end of those of a number of columns that are in panels worth to be multiplied whole.
+#[inline(always)]
+fn whole(cols: usize) -> usize {
+    let rest = cols % WIDTH;
+    if rest > LEAST { cols } else { cols - rest }
 }
 
 /// The places of two tiles.

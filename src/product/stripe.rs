@@ -170,7 +170,7 @@ impl Stripe<'_> {
         })
     }
 
-    fn region(&self, rows: Range<usize>) -> Region<'_> {
+    pub(super) fn region(&self, rows: Range<usize>) -> Region<'_> {
         let [lhs, rhs] = &self.product.sides;
         if self.product.scaled.is_some() {
             // The floats are.
