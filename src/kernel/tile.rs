@@ -34,6 +34,10 @@ pub(super) fn last_group(rest: &[u8]) -> [u8; 4] {
     [byte(0), byte(1), byte(2), 0]
 }
 
+/// So many rows have too few sums for the latency of a multiplication that adds, which takes up to five steps where two may begin at a time.
+#[cfg(target_arch = "x86_64")]
+pub(super) const FEW: usize = 4;
+
 /// Defines `tile` in terms of a module's own `Vector`, `zero`, `load` (a group of as many lines as a vector has lanes),
 /// `spread` (a group of one line), `xor` (which turns signed bytes to unsigned ones; not all have it), `dot` and `store`, `resume`, `plus`
 /// and `put`. The inner loop loads the vectors of a panel's group once and multiplies them by each line's. What lies so many bytes
@@ -73,10 +77,12 @@ macro_rules! vector_tile {
             let mut rest = $crate::pack::groups::<{ $width / $lanes }, { $lanes * $group }>(tile.rhs);
             let whole = (tile.lhs.len() / 4).min(rest.len());
             let mut c: [[Vector; VECTORS]; ROWS] = [[zero(); VECTORS]; ROWS];
+            // Of few rows each second group apart: they would wait for the sums of the group before.
+            let mut apart = c;
             for run in 0..tile.lhs.runs() {
                 let lhs: [&[[u8; 4]]; ROWS] = tile.lhs.run(run).groups(whole);
                 let (now, after) = rest.split_at(whole);
-                for (g, b) in now.iter().enumerate() {
+                let grow = |c: &mut [[Vector; VECTORS]; ROWS], g: usize, b: &[[u8; $lanes * $group]; $width / $lanes]| {
                     if AHEAD > 0 {
                         for b in b {
                             $crate::kernel::vector256::prefetch(b.as_ptr().wrapping_add(ahead));
@@ -90,8 +96,29 @@ macro_rules! vector_tile {
                             *c = dot::<SIGNED>(*c, a, b);
                         }
                     }
+                };
+                if ROWS <= $crate::kernel::tile::FEW {
+                    let (pairs, last) = now.as_chunks::<2>();
+                    for (i, [even, odd]) in pairs.iter().enumerate() {
+                        grow(&mut c, 2 * i, even);
+                        grow(&mut apart, 2 * i + 1, odd);
+                    }
+                    for b in last {
+                        grow(&mut c, whole - 1, b);
+                    }
+                } else {
+                    for (g, b) in now.iter().enumerate() {
+                        grow(&mut c, g, b);
+                    }
                 }
                 rest = after;
+            }
+            if ROWS <= $crate::kernel::tile::FEW {
+                for (c, apart) in c.iter_mut().zip(apart) {
+                    for (c, apart) in c.iter_mut().zip(apart) {
+                        *c = plus(*c, apart);
+                    }
+                }
             }
             if let Some(b) = rest.first() {
                 // The depth ends within a group, and nothing of the line lies beyond its end.
