@@ -173,6 +173,12 @@ impl Kernel {
         KERNELS.iter().copied()
     }
 
+    /// Whether so many rows become bytes while others are multiplied, if they may: those of one tile only beside another panel.
+    #[inline(always)]
+    pub(crate) fn relays(&self, rows: usize) -> bool {
+        rows > relay::ROWS || self.takes_panels()
+    }
+
     /// Whether its [`SumsFn`] multiplies all panels of a product, one row of tiles after the other.
     #[inline(always)]
     pub(crate) fn takes_panels(&self) -> bool {

@@ -237,7 +237,7 @@ impl Product<'_> {
         finish: &Finish,
         desk: &mut Desk,
     ) {
-        let _session = self.kernel.begin();
+        let _session = self.kernel.begin(rows.len());
         let stripe = |cols| Stripe { product: self, lhs, rhs, rows: rows.clone(), cols, finish };
         if stripe(cols.clone()).multiply_panels() {
             return;

@@ -165,7 +165,7 @@ impl Small {
     #[inline(always)]
     fn run_in<const N: usize>(&self, lhs: &Operand, ready: &Ready, finish: &Finish, mut carver: Carver) {
         let Self { kernel, shape: Shape { rows, cols, depth }, ref room, .. } = *self;
-        let _session = kernel.begin();
+        let _session = kernel.begin(rows);
         let Tiles { height, together, pitch, panel_len } = self.tiles;
         let lhs_bytes = carver.bytes(room.lhs);
         let (lhs_sums, ints) = carver.ints(room.ints(self.finishing(finish))).split_at_mut(room.lhs_sums);
@@ -353,11 +353,10 @@ impl Room {
         is_ready: bool,
         is_summed: [bool; 2],
     ) -> Self {
-        // Of more rows than one tile has, a relay works in two.
-        let acc_rows = if shape.rows <= kernel.rows.min(relay::ROWS) {
-            shape.rows
-        } else {
-            shape.rows.min(tiles.together).max(2 * kernel.rows)
+        // A relay works in two tiles.
+        let acc_rows = match shape.rows > kernel.rows || kernel.relays(shape.rows) {
+            true => shape.rows.min(tiles.together).max(2 * kernel.rows),
+            false => shape.rows,
         };
         let cols = if is_ready { 0 } else { shape.cols.next_multiple_of(kernel.width) };
         Self {

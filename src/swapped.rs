@@ -82,7 +82,7 @@ impl<'a> Swapped<'a> {
             self.cut.pieces,
             |carver| lens.map(|len| carver.ints(len)),
             |[tiles, transposed, room], piece| {
-                let _session = self.kernel.begin();
+                let _session = self.kernel.begin(self.kernel.rows);
                 let (piece, mut tiles) = (self.cut.piece(piece), tiles.split_at_mut(self.tiles_len()));
                 // Each tile is finished while the next is multiplied, as far as the processor looks ahead.
                 let mut before = None;

@@ -59,7 +59,8 @@ fn is_supported() -> bool {
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 unsafe fn tile(tile: &Tile, acc: &mut [i32]) {
     let count = tile.lhs.count();
-    let mut strip = Strip::new(tile, 1);
+    // SAFETY: this function's own promise, which a session is a part of.
+    let mut strip = unsafe { Strip::new(tile, 1) };
     strip.set(tile.lhs);
     let sums = Place { at: acc[..count * WIDTH].as_mut_ptr(), pitch: size_of::<[i32; WIDTH]>() };
     let from = if tile.fresh { Place::same(&[0; WIDTH]) } else { sums };
@@ -89,7 +90,8 @@ unsafe fn sums(tile: &Tile, sums: &Sums) {
     let (count, panels) = (tile.lhs.count(), sums.cols.len().div_ceil(WIDTH));
     let (of_panel, terms) = (tile.rhs.len() / panels, sums.terms(count));
     let (place, stride) = sums.place(count);
-    let mut strip = Strip::new(tile, panels);
+    // SAFETY: this function's own promise, which a session is a part of.
+    let mut strip = unsafe { Strip::new(tile, panels) };
     let mut room = Rows::NONE;
     let mut of_cols = [const { MaybeUninit::<[i32; WIDTH]>::uninit() }; PANELS];
     for some in near(panels, of_panel) {
@@ -105,7 +107,7 @@ unsafe fn sums(tile: &Tile, sums: &Sums) {
                 let added = Place::same(unsafe { of_cols[panel - some.start].assume_init_ref() });
                 let cols = part.cols.len();
                 // They go there by themselves if nothing is left to be added, and nothing lies beyond them.
-                let is_direct = terms.times == 0 && rows.len() >= HEIGHT && cols == WIDTH;
+                let is_direct = terms.times == 0 && cols == WIDTH;
                 let at = place.wrapping_add(rows.start * stride + panel * WIDTH);
                 let to = if is_direct { Place { at, pitch: stride * size_of::<i32>() } } else { room.place() };
                 // SAFETY: this function's own promise; the result has these rows and columns, as `place` asserts.
@@ -141,7 +143,8 @@ unsafe fn multiply(job: &Job, _open: &mut Open, _room: &mut [Few; 2]) {
     let tile = &job.tile;
     let of_panel = tile.rhs.len() / job.panels.len();
     let has_terms = job.terms.times != 0 || !job.terms.bias.is_empty();
-    let mut strip = Strip::new(tile, job.panels.len());
+    // SAFETY: this function's own promise, which a session is a part of.
+    let mut strip = unsafe { Strip::new(tile, job.panels.len()) };
     // Of two tiles: the one at hand, and the one before; and what the rows of two strips add.
     let (mut rooms, mut terms) = ([Rows::NONE; 2], [[0; ROWS]; 2]);
     let mut turn = 0;

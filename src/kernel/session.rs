@@ -1,14 +1,14 @@
-//! What some kernels' tiles take place in: a thread gets it ready before the first tile, and gives it back after the last.
+//! What some kernels' tiles take place in: a thread gets ready for it, and gives it back after its last tile.
 
 use super::Kernel;
 use std::marker::PhantomData;
 
-/// What is done by a thread before it multiplies tiles, and after it.
+/// What a thread does before its first tile, of at most so many lines, and after its last one.
 ///
 /// # Safety
 /// The CPU has what the kernel needs.
 pub(crate) struct Session {
-    pub(super) begin: unsafe fn(),
+    pub(super) begin: unsafe fn(lines: usize),
     pub(super) end: unsafe fn(),
 }
 
@@ -26,12 +26,12 @@ impl Drop for Begun {
 }
 
 impl Kernel {
-    /// Begins what tiles take place in, on this thread. It ends when what this gives is dropped.
+    /// Begins what tiles take place in, on this thread, best of so many lines at most. It ends when what this gives is dropped.
     #[inline(always)]
-    pub(crate) fn begin(&self) -> Begun {
+    pub(crate) fn begin(&self, lines: usize) -> Begun {
         if let Some(session) = self.session {
             // SAFETY: whoever has a kernel has a CPU that runs it.
-            unsafe { (session.begin)() }
+            unsafe { (session.begin)(lines) }
         }
         Begun(self.session, PhantomData)
     }

@@ -3,7 +3,7 @@
 use super::layer::Layer;
 use super::panels::{KeptPanels, ways, write};
 use super::{Finish, Region};
-use crate::kernel::relay::{Bytes, Open, Panel, ROWS, RelayFns, Rows, Strip, WIDTH};
+use crate::kernel::relay::{Bytes, Open, Panel, RelayFns, Rows, Strip, WIDTH};
 use crate::kernel::{Kernel, Last, Tile};
 use crate::matrix::Output;
 use std::mem::MaybeUninit;
@@ -53,7 +53,7 @@ impl<'r, 'a> Relay<'r, 'a> {
         /// Depths of all rows.
         const DEPTHS: usize = 2048;
         let (ways, layer) = ways(kernel, finish.quick.as_ref())?;
-        if rows <= ROWS || rows.saturating_mul(depth) < DEPTHS || depth < LEAST_DEPTH {
+        if !kernel.relays(rows) || rows.saturating_mul(depth) < DEPTHS || depth < LEAST_DEPTH {
             return None;
         }
         let (out, last) = layer.place(&finish.store);

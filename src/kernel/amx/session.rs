@@ -4,10 +4,14 @@ use crate::kernel::session::Session;
 use once_cell::sync::Lazy;
 use std::arch::asm;
 use std::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};
+use std::cell::Cell;
 
 /// Rows of a register, and bytes of a row.
 pub(super) const HEIGHT: usize = 16;
 pub(super) const STEP: usize = 64;
+
+/// The first register that holds a part of a panel; those before hold sums and lines.
+const FIRST_OF_PANEL: usize = 6;
 
 pub(super) static SESSION: Session = Session { begin, end };
 
@@ -21,18 +25,33 @@ pub(super) struct Config {
     rows: [u8; 16],
 }
 
-/// All eight registers are as large as they can be.
-pub(super) static WHOLE: Config = Config {
-    palette: 1,
-    bytes_of_row: [64, 64, 64, 64, 64, 64, 64, 64, 0, 0, 0, 0, 0, 0, 0, 0],
-    rows: [16, 16, 16, 16, 16, 16, 16, 16, 0, 0, 0, 0, 0, 0, 0, 0],
-    ..Config::NONE
+/// All eight registers are as large as they can be; or those of lines and of sums have fewer rows: so many.
+static CONFIGS: [Config; HEIGHT + 1] = {
+    let mut configs = [const { Config::of(HEIGHT) }; HEIGHT + 1];
+    let mut rows = 1;
+    while rows < HEIGHT {
+        configs[rows] = Config::of(rows);
+        rows += 1;
+    }
+    configs
 };
 
 impl Config {
     /// No registers at all.
     pub(super) const NONE: Self =
         Self { palette: 0, start_row: 0, reserved: [0; 14], bytes_of_row: [0; 16], rows: [0; 16] };
+
+    /// With so many lines, and sums for each.
+    pub(super) const fn of(lines: usize) -> Self {
+        let mut config = Self { palette: 1, ..Self::NONE };
+        let mut register = 0;
+        while register < 8 {
+            config.bytes_of_row[register] = STEP as u16;
+            config.rows[register] = if register < FIRST_OF_PANEL { lines as u8 } else { HEIGHT as u8 };
+            register += 1;
+        }
+        config
+    }
 }
 
 #[cfg(test)]
@@ -49,13 +68,35 @@ impl Config {
     }
 }
 
-unsafe fn begin() {
-    // SAFETY: the CPU has AMX, by this function's own promise. By the calling convention no caller relies on what it finds in the
-    // registers of AMX.
-    unsafe { asm!("ldtilecfg [{}]", in(reg) &WHOLE, options(nostack, readonly)) }
+thread_local! {
+    /// How many lines this thread's registers are ready for; 0 if they are not.
+    static LINES: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Gets the registers ready for so many lines, 1 to [`HEIGHT`], unless they are: that takes some 200 steps.
+///
+/// # Safety
+/// The CPU has AMX, and this thread has begun a session.
+#[inline]
+pub(super) unsafe fn configure(lines: usize) {
+    LINES.with(|ready| {
+        if ready.replace(lines) != lines {
+            let config: *const Config = &CONFIGS[lines];
+            // SAFETY: this function's own promise. By the calling convention no caller relies on what it finds in the registers of
+            // AMX.
+            unsafe { asm!("ldtilecfg [{}]", in(reg) config, options(nostack, readonly)) }
+        }
+    });
+}
+
+/// Early, so that the processor does something else in the meantime.
+unsafe fn begin(lines: usize) {
+    // SAFETY: this function's own promise.
+    unsafe { configure(lines.clamp(1, HEIGHT)) }
 }
 
 unsafe fn end() {
+    LINES.set(0);
     // SAFETY: as above.
     unsafe { asm!("tilerelease", options(nostack, nomem)) }
 }

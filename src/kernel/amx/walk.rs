@@ -2,7 +2,7 @@
 //!
 //! The four begin with what is added to the sums, and go where they belong: nothing waits for them that could be done before.
 
-use super::session::{HEIGHT, STEP};
+use super::session::{HEIGHT, STEP, configure};
 use crate::kernel::Tile;
 use crate::kernel::relay::WIDTH;
 use crate::matrix::{Encoding, Lines};
@@ -73,6 +73,8 @@ mod signs {
 /// At most [`ROWS`] lines, which are multiplied by one panel after the other.
 pub(super) struct Strip<'a> {
     lines: Lines<'a>,
+    /// Of a register of lines.
+    rows: usize,
     /// Bytes of a run of a line, and of the panel that it meets.
     len: usize,
     of_run: usize,
@@ -83,8 +85,8 @@ pub(super) struct Strip<'a> {
     copies: MaybeUninit<Copies>,
 }
 
-/// What would reach beyond lines or panels if it were read where it lies: the ends of lines, and zeros; all of lines fewer than a
-/// register has rows; and the last bytes of the last panel.
+/// What would reach beyond lines or panels if it were read where it lies: the ends of lines, and zeros; and the last bytes of the last
+/// panel.
 #[repr(C, align(64))]
 struct Copies {
     lines: [[u8; STEP]; ROWS],
@@ -92,8 +94,12 @@ struct Copies {
 }
 
 impl<'a> Strip<'a> {
-    /// Those of a tile beside so many panels, of which the lines are still to be [set](Self::set).
-    pub(super) fn new(tile: &Tile<'a>, panels: usize) -> Self {
+    /// Those of a tile beside so many panels, of which the lines are still to be [set](Self::set). For fewer lines than a register can
+    /// have rows, registers have fewer.
+    ///
+    /// # Safety
+    /// The CPU has AMX, and this thread has begun a session, in which no other strip is used from now on.
+    pub(super) unsafe fn new(tile: &Tile<'a>, panels: usize) -> Self {
         let of_panel = tile.rhs.len() / panels;
         let (len, runs) = (tile.lhs.len(), tile.lhs.runs());
         let of_run = if runs == 1 { of_panel } else { len / 4 * GROUP };
@@ -106,14 +112,17 @@ impl<'a> Strip<'a> {
             (Encoding::S8, Encoding::U8) => signs::OF_LINES,
             (Encoding::S8, Encoding::S8) => signs::OF_BOTH,
         };
-        Self { lines: Lines::NONE, len, of_run, signs, is_streamed: panels == 1, copies: MaybeUninit::uninit() }
+        let rows = tile.lhs.count().clamp(1, HEIGHT);
+        // SAFETY: this function's own promise.
+        unsafe { configure(rows) }
+        Self { lines: Lines::NONE, rows, len, of_run, signs, is_streamed: panels == 1, copies: MaybeUninit::uninit() }
     }
 
-    /// Goes to these lines.
+    /// Goes to these lines, as many as a register has rows at least.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
     pub(super) fn set(&mut self, lines: Lines<'a>) {
-        assert!(lines.count() <= ROWS);
+        assert!(lines.count() >= self.rows && lines.count() <= if self.rows < HEIGHT { self.rows } else { ROWS });
         self.lines = lines;
         if lines.runs() == 1 && !self.len.is_multiple_of(STEP) {
             self.copy(0, self.len / STEP * STEP);
@@ -169,13 +178,8 @@ impl<'a> Strip<'a> {
     ) {
         let count = self.lines.count();
         assert!(self.lines.runs() * self.of_run <= panel.len());
-        if count < HEIGHT {
-            // SAFETY: this function's own promise.
-            unsafe { self.multiply_few(panel, cols, from, to) }
-            return beside();
-        }
         // The second register begins within the first, or after it: what is computed twice is the same.
-        let (is_tall, second) = (count > HEIGHT, count - HEIGHT);
+        let (is_tall, second) = (count > HEIGHT, count.saturating_sub(HEIGHT));
         let shape = Shape { signs: self.signs, is_tall, is_wide: cols > WIDTH / 2, is_streamed: self.is_streamed };
         let (multiply, (first, pitch, step)) = (shape.multiply(), self.lines.places());
         // SAFETY: this function's own promise. Lines and the panel reach as far as they are read.
@@ -212,33 +216,6 @@ impl<'a> Strip<'a> {
         // SAFETY: there is room for a whole step.
         unsafe { copy.copy_from_nonoverlapping(panel.as_ptr(), panel.len()) }
         copy
-    }
-
-    /// The same for fewer lines than a register has rows: they are copied, so that nothing beyond them is read.
-    ///
-    /// # Safety
-    /// As for [`Strip::multiply`].
-    #[inline(never)]
-    #[target_feature(enable = "avx512f,avx512bw")]
-    unsafe fn multiply_few(&mut self, panel: &[u8], cols: usize, from: Place, to: Place) {
-        let shape =
-            Shape { signs: self.signs, is_tall: false, is_wide: cols > WIDTH / 2, is_streamed: self.is_streamed };
-        let (mut rows, count) = (Rows::NONE, self.lines.count());
-        let rows = rows.place();
-        // SAFETY: this function's own promise; and no more rows are copied than there is room for.
-        unsafe {
-            (0..count).for_each(|row| rows.row(row).copy_from_nonoverlapping(from.row(row), WIDTH));
-            shape.begin(rows, 0);
-            for run in 0..self.lines.runs() {
-                for at in (0..self.len).step_by(STEP) {
-                    self.copy(run, at);
-                    let panel = self.last(&panel[run * self.of_run + at * WIDTH..]);
-                    shape.multiply()([self.copied(0); 2], STEP, panel, 1);
-                }
-            }
-            shape.end(rows, 0);
-            (0..count).for_each(|row| to.row(row).copy_from_nonoverlapping(rows.row(row), WIDTH));
-        }
     }
 }
 
