@@ -23,7 +23,7 @@ mod walk;
 pub(super) static KERNEL: Kernel = Kernel {
     name: "amx",
     c_name: c"amx",
-    large: Some(Large { kernel: &TILES, rows: 5, macs: 131_072.0 }),
+    large: Some(Large { kernel: &TILES, rows: 3, macs: 131_072.0 }),
     is_supported,
     ..avx512vnni::ROW
 };
