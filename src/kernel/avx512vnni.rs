@@ -14,7 +14,7 @@ kernel! {
 // 12 × 32 accumulators: 24 registers, 2 for the panel, 1 for a line. So a panel of 1024 depths stays in the L1.
 vector_tile! {
     features: ["avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vnni"], lanes: 16, group: 4,
-    rows: [1 2 3 4 5 6 7 8 9 10 11 12], vectors: [1 2] of 32, ahead: 8192, turns_by: _mm512_xor_si512,
+    rows: [1 2 3 4 5 6 7 8 9 10 11 12], vectors: [1 2] of 32, apart: 4, ahead: 8192, turns_by: _mm512_xor_si512,
 }
 
 /// `vpdpbusd` takes the unsigned bytes first.

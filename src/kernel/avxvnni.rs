@@ -12,7 +12,7 @@ kernel! {
 // 6 × 16 accumulators: 12 registers, 2 for the panel, 1 for a line.
 vector_tile! {
     features: ["avx2", "avxvnni"], lanes: 8, group: 4,
-    rows: [1 2 3 4 5 6], vectors: [1 2] of 16, turns_by: _mm256_xor_si256,
+    rows: [1 2 3 4 5 6], vectors: [1 2] of 16, apart: 3, turns_by: _mm256_xor_si256,
 }
 
 #[inline]

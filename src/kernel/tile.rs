@@ -34,22 +34,22 @@ pub(super) fn last_group(rest: &[u8]) -> [u8; 4] {
     [byte(0), byte(1), byte(2), 0]
 }
 
-/// So many rows have too few sums for the latency of a multiplication that adds, which takes up to five steps where two may begin at a time.
-#[cfg(target_arch = "x86_64")]
-pub(super) const FEW: usize = 4;
-
 /// Defines `tile` in terms of a module's own `Vector`, `zero`, `load` (a group of as many lines as a vector has lanes),
 /// `spread` (a group of one line), `xor` (which turns signed bytes to unsigned ones; not all have it), `dot` and `store`, `resume`, `plus`
 /// and `put`. The inner loop loads the vectors of a panel's group once and multiplies them by each line's. What lies so many bytes
-/// `ahead` is fetched, which may be of the next panel: a panel that comes from beyond the L2 is late otherwise.
+/// `ahead` is fetched, which may be of the next panel: a panel that comes from beyond the L2 is late otherwise. Where `dot` takes long
+/// until its sum may be added to, few rows sum each second group `apart`: they would wait for the group before.
 #[cfg(target_arch = "x86_64")]
 macro_rules! vector_tile {
     (features: [$($feature:tt),*], lanes: $lanes:literal, group: $group:literal,
-     rows: $rows:tt, vectors: $vectors:tt of $width:literal $(, ahead: $ahead:literal)? $(, turns_by: $xor:ident)? $(,)?) => {
+     rows: $rows:tt, vectors: $vectors:tt of $width:literal $(, apart: $apart:literal)? $(, ahead: $ahead:literal)?
+     $(, turns_by: $xor:ident)? $(,)?) => {
         tile_of_each_shape! { features: [$($feature),*], lanes: $lanes, rows: $rows, vectors: $vectors }
 
         /// 0 where nothing is fetched.
         const AHEAD: usize = 0 $(+ $ahead)?;
+        /// No more rows sum each second group apart.
+        const APART: usize = 0 $(+ $apart)?;
 
         $(#[target_feature(enable = $feature)])*
         fn multiply<const ROWS: usize, const VECTORS: usize, const SIGNED: bool>(
@@ -77,7 +77,6 @@ macro_rules! vector_tile {
             let mut rest = $crate::pack::groups::<{ $width / $lanes }, { $lanes * $group }>(tile.rhs);
             let whole = (tile.lhs.len() / 4).min(rest.len());
             let mut c: [[Vector; VECTORS]; ROWS] = [[zero(); VECTORS]; ROWS];
-            // Of few rows each second group apart: they would wait for the sums of the group before.
             let mut apart = c;
             for run in 0..tile.lhs.runs() {
                 let lhs: [&[[u8; 4]]; ROWS] = tile.lhs.run(run).groups(whole);
@@ -97,7 +96,7 @@ macro_rules! vector_tile {
                         }
                     }
                 };
-                if ROWS <= $crate::kernel::tile::FEW {
+                if ROWS <= APART {
                     let (pairs, last) = now.as_chunks::<2>();
                     for (i, [even, odd]) in pairs.iter().enumerate() {
                         grow(&mut c, 2 * i, even);
@@ -113,7 +112,7 @@ macro_rules! vector_tile {
                 }
                 rest = after;
             }
-            if ROWS <= $crate::kernel::tile::FEW {
+            if ROWS <= APART {
                 for (c, apart) in c.iter_mut().zip(apart) {
                     for (c, apart) in c.iter_mut().zip(apart) {
                         *c = plus(*c, apart);

@@ -4,9 +4,11 @@
 use super::{End, Walk, lhs};
 use crate::kernel::relay::{Panel, WIDTH};
 use crate::kernel::requantize::near;
-use crate::kernel::tile::FEW;
 use std::arch::asm;
 use std::mem::offset_of;
+
+/// So many rows have too few sums for the latency of a multiplication, which takes up to five steps where two may begin at a time.
+const FEW: usize = 4;
 
 /// The same for each row that there is, with what is given: its number, the registers of its sums, and where its line is.
 macro_rules! rows {
