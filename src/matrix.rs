@@ -154,6 +154,17 @@ impl<'a> Operand<'a> {
         unsafe { std::slice::from_raw_parts(self.data.add(index * self.stride), runs.len) }
     }
 
+    /// All lines at these depths, one depth after the other, if they are contiguous at each, and nothing lies between them.
+    pub(crate) fn solid(&self, depths: Range<usize>) -> Option<&'a [u8]> {
+        let runs = self.runs();
+        if self.order != Order::LineContiguous || runs.len != self.stride {
+            return None;
+        }
+        assert!(depths.start <= depths.end && depths.end <= runs.count);
+        // SAFETY: whoever made the view promised that these runs are readable, and one ends where the next begins.
+        Some(unsafe { std::slice::from_raw_parts(self.data.add(depths.start * runs.len), depths.len() * runs.len) })
+    }
+
     /// A part of each of `N` contiguous runs from `index` on.
     #[inline(always)]
     pub(crate) fn parts<const N: usize>(&self, index: usize, part: Range<usize>) -> [&'a [u8]; N] {

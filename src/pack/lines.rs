@@ -6,6 +6,7 @@ use super::sums::sum_numbers;
 use super::{ALONG_DEPTH, CHUNK, SHORT_RUNS, STRETCH, Turn};
 use crate::matrix::{Encoding, Operand};
 use crate::reading::Reading;
+use std::ops::Range;
 
 /// Depths of a line that are packed at a time if they are contiguous and requantized: what that gives stays in the fastest
 /// cache.
@@ -175,11 +176,19 @@ fn transpose_runs<const WIDENED: bool, const PITCH: usize, const DEPTHS: usize>(
         let count = lines.len() / pitch;
         for from in (0..src.depth).step_by(DEPTHS) {
             let depths = DEPTHS.min(src.depth - from);
-            let rows = patch.fill(src, reading, first..first + count, from..from + depths, 1);
+            let sorted = if reading.requantization.is_some() {
+                None
+            } else {
+                sorted(src, first..first + count, from..from + depths)
+            };
+            let rows = match sorted {
+                Some(_) => &[],
+                None => patch.fill(src, reading, first..first + count, from..from + depths, 1),
+            };
             let end = if from + depths == src.depth { pitch } else { (from + DEPTHS) * size(WIDENED) };
             let mut sums = sums.iter_mut();
             for (j, lines) in lines.chunks_mut(pitch * CHUNK).enumerate() {
-                let strips = along_depth::<PITCH, DEPTHS>(rows, j * CHUNK, &shuffle.turn);
+                let strips = sorted.unwrap_or_else(|| along_depth::<PITCH, DEPTHS>(rows, j * CHUNK, &shuffle.turn));
                 for (line, strip) in lines.chunks_exact_mut(pitch).zip(&strips) {
                     let line = &mut line[from * size(WIDENED)..end];
                     write_strip::<WIDENED>(&strip[..depths], reading, line, sums.next(), &shuffle.sum_bytes);
@@ -190,6 +199,44 @@ fn transpose_runs<const WIDENED: bool, const PITCH: usize, const DEPTHS: usize>(
             lines.fill(0);
         }
     }
+}
+
+/// All lines of an operand over some depths, if they are two to four, and nothing lies between those of one depth and of the next: a
+/// copy of each depth would be read before it is written, as processors see it.
+#[inline(always)]
+fn sorted<const DEPTHS: usize>(
+    src: &Operand,
+    lines: Range<usize>,
+    depths: Range<usize>,
+) -> Option<[[u8; DEPTHS]; CHUNK]> {
+    if lines != (0..src.lines) || !(2..=4).contains(&src.lines) {
+        return None;
+    }
+    let bytes = src.solid(depths)?;
+    Some(match src.lines {
+        2 => sorted_of::<2, DEPTHS>(bytes),
+        3 => sorted_of::<3, DEPTHS>(bytes),
+        _ => sorted_of::<4, DEPTHS>(bytes),
+    })
+}
+
+#[inline(always)]
+fn sorted_of<const N: usize, const DEPTHS: usize>(bytes: &[u8]) -> [[u8; DEPTHS]; CHUNK] {
+    let mut strips = [[0; DEPTHS]; CHUNK];
+    let sort = |depths: &[[u8; N]], strips: &mut [[u8; DEPTHS]; CHUNK]| {
+        for (d, of_lines) in depths.iter().enumerate() {
+            for (strip, byte) in strips.iter_mut().zip(of_lines) {
+                strip[d] = *byte;
+            }
+        }
+    };
+    let depths = bytes.as_chunks::<N>().0;
+    // By a number that the compiler knows, which then moves many bytes at a time.
+    match depths.first_chunk::<DEPTHS>() {
+        Some(whole) => sort(whole, &mut strips),
+        None => sort(depths, &mut strips),
+    }
+    strips
 }
 
 /// 16 lines of a patch, from one on.
