@@ -65,6 +65,12 @@ impl Shape {
         [self.rows, self.cols, self.depth].iter().map(|&len| len as i64 as f64).product()
     }
 
+    /// The kernel for such a product. One that is narrow takes as long as one of half a panel.
+    #[inline(always)]
+    pub(crate) fn kernel(self, kernel: &'static Kernel) -> &'static Kernel {
+        kernel.of(self.rows, Self { cols: self.cols.max(kernel.width / 2), ..self }.macs())
+    }
+
     /// Whether packed operands could lie in memory at all; if so, no size computed from the shape overflows.
     pub(crate) fn is_packable(&self) -> bool {
         const MOST: u64 = 1 << 56;

@@ -65,7 +65,7 @@ fn threads(context: &Context, shape: Shape) -> usize {
 #[inline(always)]
 fn work(context: &Context, shape: Shape) -> f64 {
     let macs = shape.macs();
-    context.kernel.of(shape.rows, macs).work(macs)
+    shape.kernel(context.kernel).work(macs)
 }
 
 /// Multiplications that are worth a second thread if it lingers.
@@ -98,7 +98,7 @@ impl Route {
         let is_small = with_walk(context, lhs, rhs, shape, 1, |walk| matches!(walk, Walk::Small(..)));
         let small = if is_small { Small::new(context.kernel, lhs, rhs, shape) } else { None };
         let is_alone = work(context, shape) < worth_sharing(context).min(WORTH_WAKING);
-        let kernel = context.kernel.of(shape.rows, shape.macs());
+        let kernel = shape.kernel(context.kernel);
         let panels = kept_panels(kernel, lhs, rhs, quick, store);
         Ok(Self { small: small.map(|small| (small, shape)), is_alone, panels })
     }

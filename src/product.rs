@@ -51,8 +51,7 @@ const PIECES: usize = 4;
 
 impl<'a> Product<'a> {
     pub(crate) fn new(context: &'a Context, lhs: &Factor<'a>, rhs: &Factor<'a>, shape: Shape, threads: usize) -> Self {
-        let Sides { kernel, sources: mut sides, rescale, span } =
-            Sides::new(context.kernel.of(shape.rows, shape.macs()), lhs, rhs);
+        let Sides { kernel, sources: mut sides, rescale, span } = Sides::new(shape.kernel(context.kernel), lhs, rhs);
         let windows = Product::windows(kernel, &mut sides, shape, threads);
         let ready = sides.each_ref().map(Source::ready);
         let given = Given {

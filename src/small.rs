@@ -66,7 +66,7 @@ impl Small {
         if macs > MOST_MACS || shape.depth > MOST_DEPTH || shape.depth == 0 {
             return None;
         }
-        let (operand, rhs_of, kernel) = (lhs.operand()?, Rhs::of(rhs)?, kernel.of(shape.rows, macs));
+        let (operand, rhs_of, kernel) = (lhs.operand()?, Rhs::of(rhs)?, shape.kernel(kernel));
         let (kernel, is_ready, lhs_to, rhs_reading) = match rhs_of {
             Rhs::Operand(operand) => {
                 let may_be_narrow = || kernel.narrow.is_some() && (lhs.may_be_small() || rhs.may_be_small());
