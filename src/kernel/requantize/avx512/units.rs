@@ -165,7 +165,8 @@ impl<'p, const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINE
         bytes
     }
 
-    /// The numbers of a row, of both halves in turn, with their offset; and what is less than [`near::IN_DOUBT`] in lower words if a number is in doubt.
+    /// The numbers of a row, of both halves in turn, with their offset; and what is less than [`near::IN_DOUBT`] in lower words if a
+    /// number is in doubt.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
     fn words(&self, sums: &[i32; 2 * LANES], term: &i32) -> (Vector, Vector) {
