@@ -247,7 +247,8 @@ impl Product<'_> {
         }
     }
 
-    /// The columns of one panel after the other, or of several together, of which a relay has room for so many.
+    /// The columns of one panel after the other, or of several together, of which a relay has room for so many. Apart, so that
+    /// other kernels do not pay for it.
     #[inline(never)]
     fn multiply_stripes<'s, const N: usize>(
         &self,
@@ -261,7 +262,9 @@ impl Product<'_> {
         let mut start = cols.start;
         while start < cols.end {
             let end = match &mut relay {
-                Some(relay) if N > 2 => relay.write_panels(&stripe(start..cols.end).region(rows.clone())),
+                Some(relay) if Panels::<N>::ARE_SEVERAL => {
+                    relay.write_panels(&stripe(start..cols.end).region(rows.clone()))
+                }
                 _ => cols.end.min(start + self.kernel.width),
             };
             let stripe = stripe(start..end);

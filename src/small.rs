@@ -156,6 +156,7 @@ impl Small {
         }
     }
 
+    /// Apart, so that other kernels do not pay for the room.
     #[inline(never)]
     fn run_by_panels(&self, lhs: &Operand, ready: &Ready, finish: &Finish, carver: Carver) {
         self.run_in::<{ relay::TOGETHER }>(lhs, ready, finish, carver);
@@ -207,7 +208,7 @@ impl Small {
         let (mut panel, mut first) = (0, 0);
         while first < cols {
             let end = match &mut relay {
-                Some(relay) if N > 2 => {
+                Some(relay) if Panels::<N>::ARE_SEVERAL => {
                     (region.cols, region.col_sums) = (first..cols, rhs_sums.get(first..).unwrap_or_default());
                     relay.write_panels(&region)
                 }

@@ -11,11 +11,16 @@ use std::ops::Range;
 use std::ptr;
 
 #[macro_use]
+mod apart;
+#[macro_use]
 mod bytes;
 mod assembly;
 
 /// How far, as `vector_tile` says.
 const AHEAD: usize = 8192;
+
+/// So many rows have too few sums for the latency of a multiplication, which takes up to five steps where two may begin at a time.
+const FEW: usize = 4;
 
 /// Rows by which all panels are multiplied before the next, at most.
 pub(super) const MOST: usize = 16 * ROWS;

@@ -19,6 +19,9 @@ const LEAST_DEPTH: usize = 4;
 pub(crate) struct Panels<const N: usize>([MaybeUninit<Panel>; N]);
 
 impl<const N: usize> Panels<N> {
+    /// Whether there is room for several together, on kernels that take them.
+    pub(crate) const ARE_SEVERAL: bool = N > 2;
+
     pub(crate) const NONE: Self = Self([const { MaybeUninit::uninit() }; N]);
 }
 

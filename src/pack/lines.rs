@@ -176,11 +176,7 @@ fn transpose_runs<const WIDENED: bool, const PITCH: usize, const DEPTHS: usize>(
         let count = lines.len() / pitch;
         for from in (0..src.depth).step_by(DEPTHS) {
             let depths = DEPTHS.min(src.depth - from);
-            let sorted = if reading.requantization.is_some() {
-                None
-            } else {
-                sorted(src, first..first + count, from..from + depths)
-            };
+            let sorted = sorted(src, reading, first..first + count, from..from + depths);
             let rows = match sorted {
                 Some(_) => &[],
                 None => patch.fill(src, reading, first..first + count, from..from + depths, 1),
@@ -201,15 +197,16 @@ fn transpose_runs<const WIDENED: bool, const PITCH: usize, const DEPTHS: usize>(
     }
 }
 
-/// All lines of an operand over some depths, if they are two to four, and nothing lies between those of one depth and of the next: a
-/// copy of each depth would be read before it is written, as processors see it.
+/// All lines of an operand over some depths, if they are two to four, as they lie, and nothing lies between those of one depth and of
+/// the next. Copied into a patch, in stores smaller than what is loaded next, they would make the processor wait.
 #[inline(always)]
 fn sorted<const DEPTHS: usize>(
     src: &Operand,
+    reading: &Reading,
     lines: Range<usize>,
     depths: Range<usize>,
 ) -> Option<[[u8; DEPTHS]; CHUNK]> {
-    if lines != (0..src.lines) || !(2..=4).contains(&src.lines) {
+    if reading.requantization.is_some() || lines != (0..src.lines) || !(2..=4).contains(&src.lines) {
         return None;
     }
     let bytes = src.solid(depths)?;

@@ -86,12 +86,14 @@ fn long_runs_are_packed_as_short_ones() {
     }
 }
 
-/// What is packed at once is as what is packed in parts, however much of it there is.
+/// What is packed at once is as what is packed in parts, however much or little of it there is.
 #[test]
-fn large_operands_are_packed_as_small_ones() {
-    let (lines, depth) = (1100, 303);
-    let data = noise(5, false, lines * depth);
-    for kernel in Kernel::available().chain(ODD_KERNELS) {
+fn all_lines_are_packed_as_one() {
+    let shapes = [(1100, 303), (2, 303), (3, 303), (4, 303), (4, 16), (3, 5), (5, 303)];
+    let data = noise(5, false, 1100 * 303);
+    for (kernel, (lines, depth)) in
+        Kernel::available().chain(ODD_KERNELS).flat_map(|kernel| shapes.map(|shape| (kernel, shape)))
+    {
         for order in [Order::DepthContiguous, Order::LineContiguous] {
             let stride = if order == Order::DepthContiguous { depth } else { lines };
             let src = Operand::new(&data, (lines, depth), stride, order, Encoding::U8);

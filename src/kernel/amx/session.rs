@@ -25,7 +25,7 @@ pub(super) struct Config {
     rows: [u8; 16],
 }
 
-/// All eight registers are as large as they can be; or those of lines and of sums have fewer rows: so many.
+/// By how many lines there are: those of 16 let all eight registers be as large as they can be. (The first is never used.)
 static CONFIGS: [Config; HEIGHT + 1] = {
     let mut configs = [const { Config::of(HEIGHT) }; HEIGHT + 1];
     let mut rows = 1;
@@ -79,14 +79,11 @@ thread_local! {
 /// The CPU has AMX, and this thread has begun a session.
 #[inline]
 pub(super) unsafe fn configure(lines: usize) {
-    LINES.with(|ready| {
-        if ready.replace(lines) != lines {
-            let config: *const Config = &CONFIGS[lines];
-            // SAFETY: this function's own promise. By the calling convention no caller relies on what it finds in the registers of
-            // AMX.
-            unsafe { asm!("ldtilecfg [{}]", in(reg) config, options(nostack, readonly)) }
-        }
-    });
+    if LINES.replace(lines) != lines {
+        let config: *const Config = &CONFIGS[lines];
+        // SAFETY: this function's own promise. By the calling convention no caller relies on what it finds in the registers of AMX.
+        unsafe { asm!("ldtilecfg [{}]", in(reg) config, options(nostack, readonly)) }
+    }
 }
 
 /// Early, so that the processor does something else in the meantime.

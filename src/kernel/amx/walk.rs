@@ -118,7 +118,7 @@ impl<'a> Strip<'a> {
         Self { lines: Lines::NONE, rows, len, of_run, signs, is_streamed: panels == 1, copies: MaybeUninit::uninit() }
     }
 
-    /// Goes to these lines, as many as a register has rows at least.
+    /// Goes to these lines: as many as a register has rows, or more if it has as many as it can have.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
     pub(super) fn set(&mut self, lines: Lines<'a>) {

@@ -1,14 +1,11 @@
 //! The assembly of a tile: its groups, and between them rows of the tile before. The compiler would run out of registers: 24 sums,
 //! 2 vectors of a panel and 1 of a line leave 5 to a row.
 
-use super::{End, Walk, lhs};
+use super::{End, FEW, Walk, lhs};
 use crate::kernel::relay::{Panel, WIDTH};
 use crate::kernel::requantize::near;
 use std::arch::asm;
 use std::mem::offset_of;
-
-/// So many rows have too few sums for the latency of a multiplication, which takes up to five steps where two may begin at a time.
-const FEW: usize = 4;
 
 /// The same for each row that there is, with what is given: its number, the registers of its sums, and where its line is.
 macro_rules! rows {
@@ -75,81 +72,6 @@ macro_rules! dot {
         concat!(
             ".if {ROWS} > ", $row, "\n",
             multiply!($first, $second, [$line, ""] in "zmm26", "zmm24", "zmm25"),
-            ".endif\n",
-        )
-    };
-}
-
-/// The sums of few rows apart from those in [`rows`]: each second group adds to these, for it would wait for the group before.
-macro_rules! rows_apart {
-    ($each:ident) => {
-        concat!(
-            $each!("0", "zmm0", "zmm1", "zmm12", "zmm13", "{a}"),
-            $each!("1", "zmm2", "zmm3", "zmm14", "zmm15", "{a} + {pitch}"),
-            $each!("2", "zmm4", "zmm5", "zmm16", "zmm17", "{a} + 2*{pitch}"),
-            $each!("3", "zmm6", "zmm7", "zmm18", "zmm19", "{b}"),
-        )
-    };
-}
-
-#[rustfmt::skip]
-macro_rules! begin_apart {
-    ($row:literal, $first:literal, $second:literal, $apart:literal, $second_apart:literal, $line:literal) => {
-        concat!(
-            ".if {ROWS} > ", $row, "\n",
-            "vpxord ", $apart, ", ", $apart, ", ", $apart, "\n",
-            "vpxord ", $second_apart, ", ", $second_apart, ", ", $second_apart, "\n",
-            ".endif\n",
-        )
-    };
-}
-
-#[rustfmt::skip]
-macro_rules! dot_apart {
-    ($row:literal, $first:literal, $second:literal, $apart:literal, $second_apart:literal, $line:literal) => {
-        concat!(
-            ".if {ROWS} > ", $row, "\n",
-            multiply!($apart, $second_apart, [$line, " + 4"] in "zmm26", "zmm27", "zmm28"),
-            ".endif\n",
-        )
-    };
-}
-
-#[rustfmt::skip]
-macro_rules! join {
-    ($row:literal, $first:literal, $second:literal, $apart:literal, $second_apart:literal, $line:literal) => {
-        concat!(
-            ".if {ROWS} > ", $row, "\n",
-            "vpaddd ", $first, ", ", $first, ", ", $apart, "\n",
-            "vpaddd ", $second, ", ", $second, ", ", $second_apart, "\n",
-            ".endif\n",
-        )
-    };
-}
-
-/// As many pairs of groups as are in `count`, if the rows are few; one group may be left.
-#[rustfmt::skip]
-macro_rules! pairs {
-    () => {
-        concat!(
-            ".if {ROWS} <= {FEW}\n",
-            "cmp {count}, 2\n",
-            "jb 23f\n",
-            rows_apart!(begin_apart),
-            "22:\n",
-            panel!("zmm24", "zmm25", "0"),
-            rows!(dot),
-            panel!("zmm27", "zmm28", "128"),
-            rows_apart!(dot_apart),
-            "add {a}, 8\n", "add {b}, 8\n",
-            "add {rhs}, 256\n",
-            "sub {count}, 2\n",
-            "cmp {count}, 2\n",
-            "jae 22b\n",
-            rows_apart!(join),
-            "test {count}, {count}\n",
-            "jz 7f\n",
-            "23:\n",
             ".endif\n",
         )
     };

@@ -29,6 +29,8 @@ struct Layers {
     /// Bits of the exponents, some of which floats of 32 bits do not suit; or none for scales in floats.
     rounding: Option<Rounding>,
     right: std::ops::RangeInclusive<i32>,
+    /// A number of the scale's axis, if any, where fixed point has so many ties that its panel becomes bytes in another way.
+    coarse: Option<usize>,
     offset_after: i32,
     clamp: Option<(i32, i32)>,
     is_signed: bool,
@@ -53,14 +55,15 @@ fn layers() -> impl Strategy<Value = Layers> {
     let right = prop_oneof![4 => Just(6..=14), 1 => Just(1..=12), 1 => Just(0..=31)];
     let clamp = prop_oneof![2 => Just(None), 1 => (-200i32..300, -200i32..300).prop_map(Some)];
     let sides = (encoding(), encoding(), offset(), offset(), any::<bool>());
-    let scales =
-        (proptest::option::of(0u8..3), prop_oneof![1 => Just(0u8), 4 => Just(2), 1 => Just(1)], roundings, right);
+    let coarse = proptest::option::weighted(0.25, 0usize..80);
+    let axis = prop_oneof![1 => Just(0u8), 4 => Just(2), 1 => Just(1)];
+    let scales = (proptest::option::of(0u8..3), axis, roundings, right, coarse);
     let result = (-128i32..=255, clamp, any::<bool>(), prop_oneof![Just(0usize), 1usize..40]);
     (shape, sides, scales, result, any::<u64>()).prop_map(
         |(
             shape,
             (l, r, a, b, is_packed),
-            (bias, scale_axis, rounding, right),
+            (bias, scale_axis, rounding, right, coarse),
             (offset_after, clamp, is_signed, gap),
             seed,
         )| {
@@ -75,6 +78,7 @@ fn layers() -> impl Strategy<Value = Layers> {
                 scale_axis,
                 rounding,
                 right,
+                coarse,
                 offset_after,
                 clamp,
                 is_signed,
@@ -107,7 +111,10 @@ fn check(case: &Layers) {
     let sums = reference::product(case.shape, |i, d| number(0, &lhs, i, d), |d, j| number(1, &rhs, j, d));
     let mut biases: Vec<i32> = numbers(case.seed ^ 1, most).iter().map(|x| x >> 14).collect();
     // Few are less than what floats suit.
-    let multipliers: Vec<i32> = numbers(case.seed ^ 2, most).iter().map(|x| x & i32::MAX | 1 << 30).collect();
+    let mut multipliers: Vec<i32> = numbers(case.seed ^ 2, most).iter().map(|x| x & i32::MAX | 1 << 30).collect();
+    if let Some(multiplier) = case.coarse.and_then(|coarse| multipliers.get_mut(coarse)) {
+        *multiplier = 1 << 30;
+    }
     let (least, kinds) = (*case.right.start(), case.right.end() - case.right.start() + 1);
     let exponents: Vec<i32> = numbers(case.seed ^ 3, most).iter().map(|x| -(least + x.rem_euclid(kinds))).collect();
     let floats: Vec<f32> =
@@ -220,7 +227,9 @@ fn a_layer_of_more_panels_than_pass_together_is_what_its_stages_say() {
         bias: Some(2),
         scale_axis: 2,
         rounding: Some(Rounding::Twice),
-        right: 6..=14,
+        right: 6..=9,
+        // The second of the panels that pass together last.
+        coarse: Some(32 * 33),
         offset_after: 100,
         clamp: Some((3, 250)),
         is_signed: false,

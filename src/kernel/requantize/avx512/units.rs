@@ -16,6 +16,8 @@ pub(in crate::kernel) struct Finisher<'a> {
     finish: FinishFn,
 }
 
+/// # Safety
+/// The CPU has the features that [`finish`] was compiled for.
 type FinishFn = unsafe fn(&Panel, &mut Block<u8>, sums: &[[i32; 2 * LANES]], terms: &[i32]);
 
 impl<'a> Finisher<'a> {
