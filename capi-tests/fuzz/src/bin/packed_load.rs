@@ -158,14 +158,16 @@ impl Handle {
         bytes
     }
 
-    /// Multiplies it by a matrix of as many lines as are given, with everything that could go wrong being looked for.
+    /// Multiplies it by a matrix of as many lines as are given, with everything that could go wrong being looked for; by
+    /// none if no memory could hold one, for an operand without lines may have any depth.
     fn multiply(&self, lines: usize) {
         // The header that the library made of it, not the one that was loaded.
         let header = self.portable();
         let number = |at: usize| u64::from_le_bytes(*header[at..].first_chunk().expect("a whole header")) as usize;
         let (is_lhs, is_col_major) = (header[17] == 1, header[18] == 1);
         let (own, depth) = (number(32), number(40));
-        let data = vec![0x81; lines * depth];
+        let lines = if depth > 1 << 24 { 0 } else { lines };
+        let data = vec![0x81_u8; lines * depth];
         let (rows, cols) = if is_lhs { (depth, lines) } else { (lines, depth) };
         let other = RawOperand {
             data: data.as_ptr().cast(),
