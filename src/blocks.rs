@@ -15,6 +15,8 @@ pub(crate) struct Blocks {
     pub cols: Cut,
     /// Between slices of the depth the accumulators rest in memory.
     pub depth: Cut,
+    /// Whether blocks of the same columns follow each other, or those of the same rows: so many are a thread's.
+    by_cols: bool,
 }
 
 /// A dimension of length `len`, cut into `pieces` that start at multiples of `unit` and are as equal as can be.
@@ -38,10 +40,17 @@ impl Cut {
 
     pub(crate) fn piece(&self, index: usize) -> Range<usize> {
         let units = self.len.div_ceil(self.unit);
-        // The longer ones first: threads that claim one after the other then end together.
-        let (short, longer) = (units / self.pieces, units % self.pieces);
-        let edge = |i: usize| ((short * i + i.min(longer)) * self.unit).min(self.len);
+        let (whole, rest) = (units / self.pieces, units % self.pieces);
+        // The longer ones are spread, so that threads that share the pieces get as much each.
+        let longer = |i: usize| (rest as u128 * i as u128).div_ceil(self.pieces as u128) as usize;
+        let edge = |i: usize| ((whole * i + longer(i)) * self.unit).min(self.len);
         edge(index)..edge(index + 1)
+    }
+
+    /// Whether so many threads get about as much each.
+    fn is_even(&self, threads: usize) -> bool {
+        let units = self.len.div_ceil(self.unit);
+        units.is_multiple_of(threads) || units >= 4 * threads
     }
 
     /// The length of the longest piece, in whole units.
@@ -103,6 +112,9 @@ const LEAST_ROWS: usize = 48;
 /// lies in, would be fetched again for every block.
 const LEAST_RUN: usize = 512;
 
+/// Lines of an LHS beside which a thread had better pack all of an RHS than wait for others that pack it, too.
+const ROWS_WORTH_PACKING: usize = 256;
+
 impl Blocks {
     /// The larger operand is cut, so that each of its blocks is packed by the thread that multiplies it, just before;
     /// the smaller one is packed first. Both are cut only if that alone gives the threads too little to share.
@@ -110,33 +122,48 @@ impl Blocks {
     /// Threads had better share the columns, so that each panel is brought near by one of them, once: with 512 x 256 x 512 that
     /// is 6 % faster than to share the rows.
     pub(crate) fn new(kernel: &Kernel, shape: Shape, given: Given, threads: usize, caches: &Caches) -> Self {
-        let lhs_line = shape.depth * kernel.groups.lhs_size();
-        let rhs_line = shape.depth;
+        let lhs_len = shape.rows * shape.depth * kernel.groups.lhs_size();
+        let rhs_len = shape.cols * shape.depth;
         let wanted = if threads == 1 { 1 } else { threads * PER_THREAD };
         let fitting = |bytes: usize| bytes.div_ceil(caches.l2 / 2).max(wanted);
-        let rows = |pieces: usize| Cut::new(pieces.min(shape.rows.div_ceil(LEAST_ROWS)), shape.rows, kernel.rows);
+        // As many for each thread, where a few tiles more or less count.
+        let even = |pieces: usize| match pieces / threads {
+            each if each > 0 && kernel.takes_panels() => each * threads,
+            _ => pieces,
+        };
+        let rows = |pieces: usize| Cut::new(even(pieces.min(shape.rows.div_ceil(LEAST_ROWS))), shape.rows, kernel.rows);
         let least_cols = match given.rhs_order {
-            Order::LineContiguous if kernel.takes_panels() => LEAST_RUN / 4,
+            Order::LineContiguous if kernel.takes_panels() || threads > 1 => LEAST_RUN / 4,
             Order::LineContiguous => LEAST_RUN,
             Order::DepthContiguous => kernel.width,
         };
-        let cols = |pieces: usize| Cut::new(pieces.min(shape.cols.div_ceil(least_cols)), shape.cols, kernel.width);
+        let cols =
+            |pieces: usize| Cut::new(even(pieces.min(shape.cols.div_ceil(least_cols))), shape.cols, kernel.width);
         let depth = Cut::new(shape.depth.div_ceil(slice(kernel, caches)), shape.depth, SLICE_UNIT);
-        let is_near = given.lhs_is_ready && shape.rows * lhs_line <= caches.l2 / 2;
-        // Where all panels pass a row of tiles, they had better be near, and rows be shared.
+        let is_near = given.lhs_is_ready && lhs_len <= caches.l2 / 2;
+        // Where all panels pass a row of tiles, they had better be near, and rows be shared; if each thread has to pack all
+        // panels, beside so many rows that this takes little of the time.
         let share_rows = kernel.takes_panels()
-            && shape.cols * rhs_line <= caches.l2
+            && rhs_len <= caches.l2
             && threads > 1
-            && rows(wanted).pieces >= threads;
+            && rows(wanted).pieces >= threads
+            && (given.rhs_is_ready || shape.rows >= ROWS_WORTH_PACKING && rhs_len <= 2 * lhs_len);
         let share_cols = threads > 1 && is_near && cols(wanted).pieces == wanted;
-        if !share_rows && (share_cols || shape.cols * rhs_line > shape.rows * lhs_line) {
+        // Into how many pieces the other side is cut. If into more than one, each side is prepared for all threads: they wait
+        // for each other, and then fetch what is near another.
+        let others = |cut: Cut| match given.rhs_is_ready {
+            false if cut.pieces >= threads => 1,
+            true if cut.pieces >= threads && kernel.takes_panels() && cut.is_even(threads) => 1,
+            _ => wanted.div_ceil(cut.pieces),
+        };
+        if !share_rows && (share_cols || rhs_len > lhs_len) {
             // What is packed is near soon after only if what it is packed from leaves room for it.
             let is_packed_soon = kernel.takes_panels() && !given.rhs_is_ready;
-            let cols = cols(fitting(shape.cols * rhs_line * if is_packed_soon { 4 } else { 1 }));
-            Self { rows: rows(wanted.div_ceil(cols.pieces)), cols, depth }
+            let cols = cols(fitting(rhs_len * if is_packed_soon { 4 } else { 1 }));
+            Self { rows: rows(others(cols)), cols, depth, by_cols: true }
         } else {
-            let rows = rows(fitting(shape.rows * lhs_line));
-            Self { rows, cols: cols(wanted.div_ceil(rows.pieces)), depth }
+            let rows = rows(fitting(lhs_len));
+            Self { rows, cols: cols(others(rows)), depth, by_cols: false }
         }
     }
 
@@ -155,7 +182,15 @@ impl Blocks {
             return None;
         }
         let rows = Cut::new(bytes(shape.rows).div_ceil(caches.l2 / 2).max(wanted), shape.rows, row);
-        Some(Self { rows, cols: Cut::new(1, shape.cols, kernel.width), depth: Cut::new(1, shape.depth, SLICE_UNIT) })
+        let (cols, depth) = (Cut::new(1, shape.cols, kernel.width), Cut::new(1, shape.depth, SLICE_UNIT));
+        Some(Self { rows, cols, depth, by_cols: false })
+    }
+
+    /// Whether each thread had better pack all columns, which all blocks share, for itself: to fetch what another has packed
+    /// takes longer.
+    pub(crate) fn pack_apart(&self, threads: usize, caches: &Caches) -> bool {
+        let len = self.cols.len * self.depth.len;
+        threads > 1 && self.rows.pieces > 1 && self.cols.pieces == 1 && len <= caches.l2 / 2
     }
 
     /// The number of blocks.
@@ -165,7 +200,11 @@ impl Blocks {
 
     /// The rows and columns of a block.
     pub(crate) fn block(&self, index: usize) -> (Range<usize>, Range<usize>) {
-        (self.rows.piece(index / self.cols.pieces), self.cols.piece(index % self.cols.pieces))
+        let (row, col) = match self.by_cols {
+            true => (index % self.rows.pieces, index / self.rows.pieces),
+            false => (index / self.cols.pieces, index % self.cols.pieces),
+        };
+        (self.rows.piece(row), self.cols.piece(col))
     }
 }
 
@@ -194,10 +233,19 @@ mod tests {
                 prop_assert_eq!(piece.start, next);
                 prop_assert!(piece.start.is_multiple_of(unit) && piece.len() <= cut.longest());
                 prop_assert!(len == 0 || !piece.is_empty());
-                prop_assert!(i == 0 || piece.len() <= cut.piece(i - 1).len());
+                prop_assert!(piece.end == len || piece.len() + unit >= cut.longest());
                 next = piece.end;
             }
             prop_assert_eq!(next, len);
+        }
+
+        #[test]
+        fn threads_with_as_many_pieces_get_as_much(threads in 1usize..9, each in 1usize..5, units in 0usize..100) {
+            let cut = Cut::new(threads * each, units, 1);
+            prop_assume!(cut.pieces == threads * each);
+            let share = |thread: usize| cut.piece((thread + 1) * each - 1).end - cut.piece(thread * each).start;
+            let shares: Vec<_> = (0..threads).map(share).collect();
+            prop_assert!(shares.iter().max().unwrap() - shares.iter().min().unwrap() <= 1, "{:?}", shares);
         }
     }
 
@@ -225,7 +273,41 @@ mod tests {
         assert_eq!(pieces(100, 4000, 1), (false, true));
         assert_eq!(pieces(4000, 64, 1), (true, false));
         assert_eq!(pieces(100, 100, 1), (false, false));
-        assert_eq!(pieces(100, 100, 2), (true, true));
+        assert_eq!(pieces(100, 100, 2), (true, false));
+        assert_eq!(pieces(40, 100, 2), (false, true));
+    }
+
+    #[test]
+    fn both_sides_are_cut_if_one_is_too_short_for_all_threads() {
+        let caches = Caches { l1: 32 << 10, l2: 512 << 10 };
+        let given = Given { rhs_order: Order::LineContiguous, ..GIVEN };
+        for kernel in Kernel::all() {
+            let shape = Shape { rows: 120, cols: 300, depth: 1000 };
+            let blocks = Blocks::new(kernel, shape, given, 8, &caches);
+            // Those of a thread, of 8, are of the same columns.
+            let cols = |thread: usize| blocks.block(thread * blocks.count() / 8).1;
+            assert_eq!((cols(0), cols(7)), (blocks.cols.piece(0), blocks.cols.piece(blocks.cols.pieces - 1)));
+            assert!(blocks.rows.pieces > 1 && blocks.cols.pieces > 1, "{}", kernel.name);
+            assert!(!blocks.pack_apart(8, &caches), "{}", kernel.name);
+        }
+    }
+
+    #[test]
+    fn threads_pack_apart_what_all_of_them_need_if_that_is_little() {
+        let caches = Caches { l1: 32 << 10, l2: 512 << 10 };
+        let is_apart = |rows, cols, threads| {
+            let every = Kernel::all().map(|kernel| {
+                let shape = Shape { rows, cols, depth: 1000 };
+                Blocks::new(kernel, shape, GIVEN, threads, &caches).pack_apart(threads, &caches)
+            });
+            let (all, any) = every.fold((true, false), |(all, any), is| (all && is, any || is));
+            assert_eq!(all, any);
+            all
+        };
+        assert!(is_apart(4000, 64, 2));
+        assert!(!is_apart(4000, 64, 1), "nobody else packs");
+        assert!(!is_apart(4000, 300, 2), "more than half of the cache");
+        assert!(!is_apart(64, 4000, 2), "each has other columns");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::buffer::Carver;
 use crate::context::Context;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use crate::threads::Shares;
 use std::sync::{Mutex, PoisonError};
 
 /// So many desks, with so many bytes each.
@@ -18,7 +18,7 @@ impl Desks {
         self.workers * self.len
     }
 
-    /// Does all pieces, each once: whoever has laid out a desk claims the next.
+    /// Does all pieces, each once: whoever has laid out a desk claims them.
     pub(crate) fn work<'s, D>(
         self,
         context: &Context,
@@ -28,17 +28,11 @@ impl Desks {
         work: impl Fn(&mut D, usize) + Sync,
     ) {
         let memory = Mutex::new(carver.bytes(self.scratch_len()).chunks_exact_mut(self.len));
-        let next = AtomicUsize::new(0);
-        context.threads.run(self.workers, |_| {
+        let shares = Shares::new(pieces, self.workers);
+        context.threads.run(self.workers, |worker| {
             let memory = memory.lock().unwrap_or_else(PoisonError::into_inner).next();
             let mut desk = lay_out(&mut Carver::new(memory.expect("a desk for each worker")));
-            loop {
-                let piece = next.fetch_add(1, Relaxed);
-                if piece >= pieces {
-                    break;
-                }
-                work(&mut desk, piece);
-            }
+            shares.claims(worker).for_each(|piece| work(&mut desk, piece));
         });
     }
 }

@@ -190,7 +190,7 @@ impl Kernel {
     /// nothing).
     #[inline(always)]
     pub(crate) fn work(&self, macs: f64) -> f64 {
-        if self.takes_panels() { macs / 24.0 } else { macs }
+        if self.takes_panels() { macs / 8.0 } else { macs }
     }
 
     /// The kernel for products of so many multiplications, however few rows they have, if it is another.

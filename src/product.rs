@@ -9,6 +9,7 @@ use crate::output::{Finish, Panels, Relay, Rescale};
 use crate::prepare::{Prepared, Room};
 use crate::segment::Edge;
 use crate::source::{Factor, Sides, Source, Space};
+use std::mem;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
@@ -34,6 +35,8 @@ pub(crate) struct Product<'a> {
     /// The side whose segments, slices of the depth, have scales.
     scaled: Option<usize>,
     threads: usize,
+    /// Whether each worker packs the RHS, which all blocks share, for itself.
+    is_packed_apart: bool,
     /// All of a side, if nothing is to be prepared.
     ready: [Option<Prepared<'a>>; 2],
     /// What each worker needs to prepare the lines of one block.
@@ -80,6 +83,7 @@ impl<'a> Product<'a> {
             row,
             scaled,
             threads,
+            is_packed_apart: blocks.pack_apart(threads, Caches::get()),
             ready,
             desk: Default::default(),
         };
@@ -118,14 +122,22 @@ impl<'a> Product<'a> {
                 let acc = carver.ints(self.acc_len());
                 let widened = carver.bytes(self.widened_len());
                 let desk = Desk { acc, widened, cols: Edge::new() };
-                (desk, self.desk.map(|room| Space::carve(carver, room)))
+                (desk, self.desk.map(|room| Space::carve(carver, room)), None)
             },
-            |(desk, own), block| {
+            |(desk, own, apart), block| {
                 let (rows, cols) = self.blocks.block(block);
                 let cols = self.lines(RHS, cols);
                 let ([lhs, rhs], [own_lhs, own_rhs]) = (&self.sides, own);
                 let lhs = whole[LHS].unwrap_or_else(|| lhs.prepare(rows.clone(), own_lhs));
-                let rhs = whole[RHS].unwrap_or_else(|| rhs.prepare(cols.clone(), own_rhs));
+                let rhs = match whole[RHS] {
+                    Some(whole) => whole,
+                    None if self.is_packed_apart => *apart.get_or_insert_with(|| {
+                        let mut all = mem::take(own_rhs);
+                        rhs.prepare(self.cols(), &mut all);
+                        all.prepared(self.cols().start)
+                    }),
+                    None => rhs.prepare(cols.clone(), own_rhs),
+                };
                 self.multiply(&lhs, &rhs, rows, cols, finish, desk);
             },
         );
@@ -147,9 +159,9 @@ impl<'a> Product<'a> {
         first + piece.start..first + piece.end
     }
 
-    /// Whether several blocks need the same lines of this side.
+    /// Whether several blocks need the same lines of this side, and workers have no copies of their own.
     fn is_shared(&self, side: usize) -> bool {
-        self.cut(1 - side).pieces > 1
+        self.cut(1 - side).pieces > 1 && !(side == RHS && self.is_packed_apart)
     }
 
     /// All of one side, prepared piece by piece, on all threads.

@@ -2,13 +2,16 @@
 
 mod host;
 mod job;
+mod place;
 mod pool;
 mod process;
 mod replaceable;
+mod shares;
 
 pub(crate) use host::{Host, ParallelFor};
 pub(crate) use pool::Pool;
 pub(crate) use replaceable::Replaceable;
+pub(crate) use shares::Shares;
 
 /// Threads that work on one job together, the caller's among them.
 pub(crate) enum Threads {

@@ -4,6 +4,7 @@ use crate::buffer::Carver;
 use crate::prepare::{Prepared, Room};
 
 /// Memory for lines to be prepared in.
+#[derive(Default)]
 pub(crate) struct Space<'s> {
     pub(super) bytes: &'s mut [u8],
     pub(super) sums: &'s mut [i32],

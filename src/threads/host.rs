@@ -48,22 +48,22 @@ impl Host {
     /// and the caller does what remains.
     pub(crate) fn run(&self, tasks: usize, task: impl Fn(usize) + Sync) {
         let workers = self.threads().min(tasks);
-        let job = Job::new(tasks, &task);
+        let job = Job::new(tasks, workers, &task);
         if workers > 1 {
             let argument = ptr::from_ref(&job).cast_mut().cast();
             // SAFETY: as promised to `new`; the job outlives the call.
             unsafe { (self.parallel_for)(self.user, workers, work, argument) };
         }
-        job.work();
+        job.work(0);
         job.end();
     }
 }
 
 /// # Safety
 /// `argument` is a job that outlives the call.
-unsafe extern "C" fn work(argument: *mut c_void, _index: usize) {
+unsafe extern "C" fn work(argument: *mut c_void, index: usize) {
     // SAFETY: this function's own promise.
-    unsafe { &*argument.cast_const().cast::<Job>() }.work();
+    unsafe { &*argument.cast_const().cast::<Job>() }.work(index);
 }
 
 #[cfg(test)]

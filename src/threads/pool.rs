@@ -1,4 +1,4 @@
-//! A claiming pool: whoever has time claims the next task of the job.
+//! A claiming pool: whoever has time claims a task of the job.
 //!
 //! The caller posts a job on the board and claims its tasks like everyone else. Helpers enter the job while it is open,
 //! claim, leave, linger for the next job, and at last sleep until one wakes them. The caller never waits for a helper
@@ -8,6 +8,7 @@
 //! helper lingers, and from 40 us when all are asleep.
 
 use super::job::Job;
+use super::place::{Place, processor};
 use super::process::Process;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::Arc;
@@ -36,6 +37,12 @@ const TAKEN: usize = 1 << 25;
 /// No job will come.
 const SHUT: usize = 1 << 26;
 
+/// The first of the workers; helpers follow.
+const CALLER: usize = 0;
+
+/// No processor
+const NOWHERE: usize = usize::MAX;
+
 /// More helpers than can ever be, and fewer than would reach `OPEN`
 const MOST_HELPERS: usize = 1 << 12;
 
@@ -57,14 +64,19 @@ fn inside(word: usize) -> usize {
 struct Board {
     word: AtomicUsize,
     job: AtomicPtr<Job<'static>>,
+    /// The processor of the last caller
+    callers: AtomicUsize,
     /// Whether each helper sleeps, or is about to
     asleep: Box<[AtomicBool]>,
+    places: Box<[Place]>,
 }
 
 impl Board {
     fn new(helpers: usize) -> Self {
         let asleep = (0..helpers).map(|_| AtomicBool::new(false)).collect();
-        Self { word: AtomicUsize::new(0), job: AtomicPtr::default(), asleep }
+        let places = (0..helpers).map(|_| Place::default()).collect();
+        let callers = AtomicUsize::new(NOWHERE);
+        Self { word: AtomicUsize::new(0), job: AtomicPtr::default(), callers, asleep, places }
     }
 
     /// Works off `job` with the first `helpers` helpers, and others that linger; `wake` unparks a helper.
@@ -75,22 +87,24 @@ impl Board {
         }
         let _until_helpers_left = Posted(self);
         self.job.store(ptr::from_ref(job).cast::<Job>().cast_mut(), Relaxed);
+        self.callers.store(processor().unwrap_or(NOWHERE), Relaxed);
         self.word.fetch_or(OPEN, AcqRel);
         self.wake(helpers, wake);
-        job.work();
+        job.work(CALLER);
         true
     }
 
-    /// What helper `me` does: enters every job, lingers for the next, and sleeps when none has come for `linger`.
-    /// Returns when no job will come.
+    /// What helper `me` does: enters every job, lingers for the next, and sleeps when none has come for `linger`, or if it
+    /// takes the caller's processor meanwhile. Returns when no job will come.
     fn help(&self, me: usize, linger: Duration) {
+        self.places[me].take();
         let mut idle_since = Instant::now();
         loop {
             let word = self.word.load(Relaxed);
             if word & OPEN != 0 {
                 if self.word.compare_exchange_weak(word, word + INSIDE, Acquire, Relaxed).is_ok() {
                     // SAFETY: a helper that is inside holds up the caller, whose job this is.
-                    unsafe { &*self.job.load(Relaxed) }.work();
+                    unsafe { &*self.job.load(Relaxed) }.work(CALLER + 1 + me);
                     // Nothing is left to claim: without this the helper would enter again.
                     self.word.fetch_and(!OPEN, Relaxed);
                     self.word.fetch_sub(INSIDE, Release);
@@ -98,7 +112,7 @@ impl Board {
                 }
             } else if word & SHUT != 0 {
                 return;
-            } else if idle_since.elapsed() < linger {
+            } else if idle_since.elapsed() < linger && processor() != Some(self.callers.load(Relaxed)) {
                 hint::spin_loop();
             } else {
                 self.sleep(me);
@@ -122,6 +136,7 @@ impl Board {
     fn wake(&self, helpers: usize, wake: impl Fn(usize)) {
         for (helper, asleep) in self.asleep[..helpers].iter().enumerate() {
             if asleep.load(Relaxed) {
+                self.places[helper].keep_off(self.callers.load(Relaxed));
                 asleep.store(false, Relaxed);
                 wake(helper);
             }
@@ -233,7 +248,7 @@ impl Pool {
     pub(crate) fn run(&self, tasks: usize, task: impl Fn(usize) + Sync) {
         let helpers = self.helpers();
         let wanted = helpers.len().min(tasks.saturating_sub(1));
-        let job = Job::new(tasks, &task);
+        let job = Job::new(tasks, 1 + wanted, &task);
         if wanted > 0 && self.board.run(&job, wanted, |helper| helpers[helper].thread().unpark()) {
             job.end();
         } else {

@@ -1,5 +1,5 @@
 //! The board under every schedule with up to three preemptions, and every reading of memory that its orderings allow:
-//! `RUSTFLAGS="--cfg loom" cargo test --lib pool`. 35 s; with two preemptions 3 s, and with four it takes minutes.
+//! `RUSTFLAGS="--cfg loom" cargo test --lib pool`. Three minutes.
 
 use super::*;
 use loom::sync::Arc;
@@ -27,7 +27,7 @@ impl Shop {
     fn run_job(&self) {
         let counts = [AtomicUsize::new(0), AtomicUsize::new(0)];
         let task = |i: usize| _ = counts[i].fetch_add(1, Relaxed);
-        if self.run(&Job::new(2, &task)) {
+        if self.run(&Job::new(2, 2, &task)) {
             assert_eq!(counts.each_ref().map(|count| count.load(Relaxed)), [1, 1]);
         }
     }
@@ -41,7 +41,7 @@ impl Shop {
                 thread::yield_now();
             }
         };
-        assert!(self.run(&Job::new(2, &task)));
+        assert!(self.run(&Job::new(2, 2, &task)));
     }
 
     /// Ends only if the helper does.
