@@ -1529,7 +1529,7 @@ typedef struct qgemm_context_options {
     size_t struct_size;
     /**
      * How many threads a product may use, the calling one included: 0 for one on each processor that this process may
-     * run on; at most 256.
+     * run on; at most 256. The context's own are, on Linux, kept off the processor of the thread that calls.
      */
     int32_t threads;
     /** 0 */

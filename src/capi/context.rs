@@ -45,7 +45,7 @@ pub struct ContextOptions {
     /// sizeof(qgemm_context_options)
     pub struct_size: usize,
     /// How many threads a product may use, the calling one included: 0 for one on each processor that this process may
-    /// run on; at most 256.
+    /// run on; at most 256. The context's own are, on Linux, kept off the processor of the thread that calls.
     pub threads: i32,
     /// 0
     pub reserved: u32,
