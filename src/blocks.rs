@@ -109,7 +109,8 @@ const SLICE_UNIT: usize = 64;
 const LEAST_ROWS: usize = 48;
 
 /// Lines of an RHS that a block holds at least if they run contiguously: less of each run, and the memory pages that it
-/// lies in, would be fetched again for every block.
+/// lies in, would be fetched again for every block. A quarter, where that counts less than that one thread packs for another,
+/// or that much of the time is packing.
 const LEAST_RUN: usize = 512;
 
 /// Lines of an LHS beside which a thread had better pack all of an RHS than wait for others that pack it, too.
@@ -126,11 +127,8 @@ impl Blocks {
         let rhs_len = shape.cols * shape.depth;
         let wanted = if threads == 1 { 1 } else { threads * PER_THREAD };
         let fitting = |bytes: usize| bytes.div_ceil(caches.l2 / 2).max(wanted);
-        // As many for each thread, where a few tiles more or less count.
-        let even = |pieces: usize| match pieces / threads {
-            each if each > 0 && kernel.takes_panels() => each * threads,
-            _ => pieces,
-        };
+        // As many for each thread.
+        let even = |pieces: usize| if pieces > threads { pieces / threads * threads } else { pieces };
         let rows = |pieces: usize| Cut::new(even(pieces.min(shape.rows.div_ceil(LEAST_ROWS))), shape.rows, kernel.rows);
         let least_cols = match given.rhs_order {
             Order::LineContiguous if kernel.takes_panels() || threads > 1 => LEAST_RUN / 4,

@@ -18,7 +18,7 @@ impl Desks {
         self.workers * self.len
     }
 
-    /// Does all pieces, each once: whoever has laid out a desk claims them.
+    /// Does all pieces, each once: whoever has laid out a desk claims those of its share, and then what others leave.
     pub(crate) fn work<'s, D>(
         self,
         context: &Context,

@@ -106,8 +106,8 @@ impl<'a> Product<'a> {
         Some((row, blocks))
     }
 
-    /// A side that several blocks share is prepared first, by all threads together. Of the other side, whoever
-    /// multiplies a block prepares its lines just before.
+    /// A side that several blocks share is prepared first, by all threads together, or, if it is a small RHS, by each for itself
+    /// when it begins. Of the other side, whoever multiplies a block prepares its lines just before.
     pub(crate) fn run(&self, finish: &Finish, scratch: &mut [u8]) {
         let mut carver = Carver::new(scratch);
         let whole = [LHS, RHS].map(|side| match self.ready[side] {

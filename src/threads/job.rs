@@ -19,8 +19,9 @@ impl<'a> Job<'a> {
         Self { task, shares: Shares::new(tasks, workers), panic: Mutex::new(None) }
     }
 
-    /// As one of the workers, claims tasks until none is left. A task that panics takes those not yet claimed with it; the panic itself goes
-    /// no further, because the frames above may be of another language, or rayon's, which ends the process.
+    /// As one of the workers, claims tasks until none is left. A task that panics takes those not yet claimed with it; the
+    /// panic itself goes no further, because the frames above may be of another language, or rayon's, which ends the
+    /// process.
     pub(super) fn work(&self, worker: usize) {
         // A thread of the host's may have another rounding mode than the caller.
         let _floats = Standard::enter();

@@ -64,8 +64,8 @@ fn inside(word: usize) -> usize {
 struct Board {
     word: AtomicUsize,
     job: AtomicPtr<Job<'static>>,
-    /// The processor of the last caller
-    callers: AtomicUsize,
+    /// The processor of the last caller, or `NOWHERE`
+    callers_processor: AtomicUsize,
     /// Whether each helper sleeps, or is about to
     asleep: Box<[AtomicBool]>,
     places: Box<[Place]>,
@@ -75,8 +75,8 @@ impl Board {
     fn new(helpers: usize) -> Self {
         let asleep = (0..helpers).map(|_| AtomicBool::new(false)).collect();
         let places = (0..helpers).map(|_| Place::default()).collect();
-        let callers = AtomicUsize::new(NOWHERE);
-        Self { word: AtomicUsize::new(0), job: AtomicPtr::default(), callers, asleep, places }
+        let (word, callers_processor) = (AtomicUsize::new(0), AtomicUsize::new(NOWHERE));
+        Self { word, job: AtomicPtr::default(), callers_processor, asleep, places }
     }
 
     /// Works off `job` with the first `helpers` helpers, and others that linger; `wake` unparks a helper.
@@ -87,7 +87,7 @@ impl Board {
         }
         let _until_helpers_left = Posted(self);
         self.job.store(ptr::from_ref(job).cast::<Job>().cast_mut(), Relaxed);
-        self.callers.store(processor().unwrap_or(NOWHERE), Relaxed);
+        self.callers_processor.store(processor().unwrap_or(NOWHERE), Relaxed);
         self.word.fetch_or(OPEN, AcqRel);
         self.wake(helpers, wake);
         job.work(CALLER);
@@ -112,13 +112,18 @@ impl Board {
                 }
             } else if word & SHUT != 0 {
                 return;
-            } else if idle_since.elapsed() < linger && processor() != Some(self.callers.load(Relaxed)) {
+            } else if idle_since.elapsed() < linger && !self.is_in_the_callers_way() {
                 hint::spin_loop();
             } else {
                 self.sleep(me);
                 idle_since = Instant::now();
             }
         }
+    }
+
+    /// Whether the calling helper would linger in the place of the last caller.
+    fn is_in_the_callers_way(&self) -> bool {
+        processor() == Some(self.callers_processor.load(Relaxed))
     }
 
     /// Sleeps until woken, unless a job is open or none will come.
@@ -136,7 +141,7 @@ impl Board {
     fn wake(&self, helpers: usize, wake: impl Fn(usize)) {
         for (helper, asleep) in self.asleep[..helpers].iter().enumerate() {
             if asleep.load(Relaxed) {
-                self.places[helper].keep_off(self.callers.load(Relaxed));
+                self.places[helper].keep_off(self.callers_processor.load(Relaxed));
                 asleep.store(false, Relaxed);
                 wake(helper);
             }

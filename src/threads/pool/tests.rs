@@ -63,6 +63,61 @@ fn a_helper_lingers_if_there_is_another_processor() {
     }
 }
 
+/// The processors that the calling thread may run on.
+#[cfg(target_os = "linux")]
+fn allowed() -> rustix::thread::CpuSet {
+    rustix::thread::sched_getaffinity(None).unwrap()
+}
+
+/// Lets the calling thread run on but one of those, which is returned.
+#[cfg(target_os = "linux")]
+fn stay_on_one() -> usize {
+    use rustix::thread::{CpuSet, sched_setaffinity};
+    let one = (0..CpuSet::MAX_CPU).find(|&processor| allowed().is_set(processor)).unwrap();
+    let mut set = CpuSet::new();
+    set.set(one);
+    sched_setaffinity(None, &set).unwrap();
+    one
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_helper_is_woken_on_another_processor() {
+    let pool = Pool::lingering(2, Duration::ZERO);
+    let all = allowed().count();
+    let test = || {
+        let callers = stay_on_one();
+        let is_elsewhere = AtomicBool::new(false);
+        soon(|| {
+            let pair = Barrier::new(2);
+            pool.run(2, |_| {
+                pair.wait();
+                if thread::current().name().is_some_and(|name| name.starts_with("qgemm-")) {
+                    is_elsewhere.store(!allowed().is_set(callers), Relaxed);
+                }
+            });
+            is_elsewhere.load(Relaxed)
+        })
+    };
+    // By a thread of its own, for it does not leave its processor again.
+    let is_elsewhere = thread::scope(|scope| scope.spawn(test).join().unwrap());
+    assert_eq!(is_elsewhere, all > 1);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_helper_does_not_linger_in_the_callers_place() {
+    let test = || {
+        stay_on_one();
+        // The helper inherits that there is but one processor.
+        let pool = Pool::lingering(2, Duration::MAX);
+        run_in_pairs(&pool);
+        assert!(soon(|| !pool.is_warm()));
+        run_in_pairs(&pool);
+    };
+    thread::scope(|scope| scope.spawn(test).join().unwrap());
+}
+
 #[test]
 fn a_helper_that_does_not_linger_is_woken_for_every_job() {
     let pool = Pool::lingering(2, Duration::ZERO);
