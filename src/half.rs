@@ -32,19 +32,19 @@ pub(crate) fn from_f16(bits: u16) -> f32 {
 /// The nearest binary16, ties to even; of any NaN the same.
 #[inline(always)]
 pub(crate) fn to_f16(x: f32) -> u16 {
-    /// From here on it is infinite: halfway between the greatest number and what would be the next.
+    /// What this becomes, infinite, all beyond does: halfway between the greatest number and what would be the next.
     const END: u32 = (65520f32).to_bits();
     /// The least number with a leading 1: 2⁻¹⁴.
     const NORMAL: u32 = (127 - 14) << 23;
     const HALF: f32 = 0.5;
     let bits = x.to_bits();
-    let (sign, magnitude) = ((bits & SIGN) >> 16, bits & !SIGN);
+    let (sign, is_nan) = ((bits & SIGN) >> 16, bits & !SIGN > INFINITY);
+    let magnitude = (bits & !SIGN).min(END);
     let rounded = magnitude.wrapping_add(0xfff + ((magnitude >> 13) & 1)).wrapping_sub((127 - 15) << 23) >> 13;
     // The last bit of a half is 2⁻²⁴, as is that of the least binary16: the sum is rounded there.
     let small = (f32::from_bits(magnitude) + HALF).to_bits().wrapping_sub(HALF.to_bits());
     let number = if magnitude < NORMAL { small } else { rounded };
-    let number = if magnitude >= END { 0x7c00 } else { number };
-    let number = if magnitude > INFINITY { 0x7e00 } else { sign | number };
+    let number = if is_nan { 0x7e00 } else { sign | number };
     number as u16
 }
 

@@ -5,7 +5,7 @@
 
 use crate::error::Error;
 use crate::matrix::{Encoding, Lines, Operand};
-use crate::output::{FinishFn, Sums};
+use crate::output::{FinishFn, FloatParts, Sums};
 use crate::pack::{Groups, PackLhsFn, PackPatchesFn, PackRhsFn, SumLinesFn, Ways};
 use crate::planes::ExpandFn;
 use crate::reading::Reading;
@@ -15,7 +15,7 @@ use once_cell::sync::Lazy;
 use session::Session;
 use std::ops::Range;
 
-pub(crate) use dequantize::{FloatClamp, FloatColumns, FloatRows};
+pub(crate) use dequantize::{FloatBlock, FloatClamp, FloatColumns, FloatRows};
 pub(crate) use few_lines::{FewLines, Product as FewProduct};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use few_lines::{SLICE, even};
@@ -61,6 +61,8 @@ pub struct Kernel {
     session: Option<&'static Session>,
     /// How it multiplies all lines at once whose sums are the result, if it does.
     sums: Option<SumsFn>,
+    /// The same, if they become floats.
+    floats: Option<FloatsFn>,
     /// How it multiplies tiles while those before become bytes, if it does.
     pub(crate) relay: Option<&'static RelayFns>,
     is_supported: fn() -> bool,
@@ -88,6 +90,12 @@ pub(crate) type TileFn = unsafe fn(tile: &Tile, acc: &mut [i32]);
 /// # Safety
 /// As for a [`TileFn`].
 pub(crate) type SumsFn = unsafe fn(tile: &Tile, sums: &Sums);
+
+/// The same, but that the sums become floats.
+///
+/// # Safety
+/// As for a [`TileFn`].
+pub(crate) type FloatsFn = unsafe fn(tile: &Tile, floats: &FloatParts);
 
 /// So many rows in tiles of no more than `most`, as equal as can be: the first few are one row longer.
 #[inline(always)]
@@ -211,6 +219,12 @@ impl Kernel {
     #[inline(always)]
     pub(crate) fn sums(&self, run: usize) -> Option<SumsFn> {
         self.sums.filter(|_| run >= 4)
+    }
+
+    /// The same, if they become floats.
+    #[inline(always)]
+    pub(crate) fn floats(&self, run: usize) -> Option<FloatsFn> {
+        self.floats.filter(|_| run >= 4)
     }
 
     /// The kernels that this processor runs, best first.
@@ -454,6 +468,7 @@ macro_rules! kernel {
                 large: None,
                 session: None,
                 sums: [$($sums as kernel::SumsFn)?].as_slice().first().copied(),
+                floats: None,
                 relay: [$(&$relay::RELAY)?].as_slice().first().copied(),
                 is_supported: || true $(&& cpu_has!($feature))*,
             }

@@ -30,6 +30,7 @@ mod weighted;
 
 pub use activation::Activation;
 pub use binary::{Binary, Operation};
+pub(crate) use floats::FloatParts;
 pub use logistic::Logistic;
 pub(crate) use panels::KeptPanels;
 pub use quantize_down::QuantizeDown;
@@ -102,12 +103,16 @@ impl<'a> Finish<'a> {
         }
     }
 
+    /// Whether the results are floats that sums become in one go.
+    pub(crate) fn are_floats(&self) -> bool {
+        matches!(self.quick, Some(Quick::Floats(_)))
+    }
+
     /// How many integers a tile of so many accumulators, in so many rows, may have to be finished in, if nothing is rescaled.
     #[inline]
     pub(crate) fn room(&self, acc: usize, rows: usize) -> usize {
         match (&self.quick, self.sums()) {
-            (Some(Quick::Layer(_)), _) => rows,
-            (Some(Quick::Floats(_)), _) => Floats::room(&self.store, acc, rows),
+            (Some(_), _) => rows,
             (None, Some(_)) => 0,
             (None, None) => 2 * acc,
         }
@@ -161,7 +166,7 @@ pub(crate) unsafe fn finish<const W: usize>(
         }
         Some(Quick::Floats(floats)) => {
             // SAFETY: as above.
-            return unsafe { floats.finish(&finish.store, region, offsets, acc, room, vectors) };
+            return unsafe { floats.finish(&finish.store, region, offsets, acc, &mut room[..rows], vectors) };
         }
         None => {}
     }

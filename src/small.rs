@@ -4,7 +4,7 @@ use crate::blocks::Shape;
 use crate::buffer::Carver;
 use crate::kernel::{Kernel, Tile, relay};
 use crate::matrix::{Lines, Operand};
-use crate::output::{Finish, LineOffsets, Panels, Region, Relay, Sums};
+use crate::output::{Finish, FloatParts, LineOffsets, Panels, Region, Relay, Sums};
 use crate::packed::Packed;
 use crate::prepare::Prepared;
 use crate::reading::Reading;
@@ -194,7 +194,9 @@ impl Small {
         };
         let uniform = region.uniform();
         let as_sums = finish.sums().zip(uniform);
-        let takes_panels = as_sums.is_some() && kernel.takes_panels() && kernel.sums(depth).is_some();
+        let floats = kernel.floats(depth).filter(|_| uniform.is_some() && finish.are_floats());
+        let takes_panels =
+            floats.is_some() || as_sums.is_some() && kernel.takes_panels() && kernel.sums(depth).is_some();
         let is_turned = self.is_in_place && self.readings[LHS].is_turn();
         let width = kernel.width;
         let height = match kernel.together(&lines) {
@@ -252,6 +254,15 @@ impl Small {
                 unsafe { multiply(&tile, &sums) }
                 (panel, first) = (panel + count, end);
                 continue;
+            }
+            if let Some(multiply) = floats {
+                (region.rows, region.row_sums) = (0..rows, &*lhs_sums);
+                if let Some(floats) = FloatParts::new(finish, &region) {
+                    // SAFETY: as above.
+                    unsafe { multiply(&tile, &floats) }
+                    (panel, first) = (panel + count, end);
+                    continue;
+                }
             }
             let mut top = 0;
             while top < rows {

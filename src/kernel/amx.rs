@@ -5,16 +5,17 @@
 //! are left to [`TILES`].
 
 use super::relay::{Bytes, Open, RelayFns, Rows as Few, Strip as Job, WIDTH};
-use super::requantize::avx512::{Finisher, finish_rows, relay_panel};
+use super::requantize::avx512::{finish_rows, relay_panel};
 use super::vector512::{plus, put, resume, spread};
 use super::{Kernel, Large, Tile, avx512vnni};
-use crate::output::Sums;
+use crate::output::{FloatParts, Sums};
 use crate::pack::Groups;
 use session::HEIGHT;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use walk::{Place, ROWS, Rows, Strip};
 
+mod beside;
 #[cfg(test)]
 mod emulated;
 mod session;
@@ -43,6 +44,7 @@ pub(super) static TILES: Kernel = Kernel {
     rows: ROWS,
     tile,
     sums: Some(sums),
+    floats: Some(floats),
     relay: Some(&RELAY),
     session: Some(&session::SESSION),
     is_supported,
@@ -140,83 +142,16 @@ fn strips(count: usize) -> impl Iterator<Item = Range<usize>> {
 /// Nothing stays open: a tile's rows become bytes while the next is multiplied, but the last one's do so at once.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 unsafe fn multiply(job: &Job, _open: &mut Open, _room: &mut [Few; 2]) {
-    let tile = &job.tile;
-    let of_panel = tile.rhs.len() / job.panels.len();
     let has_terms = job.terms.times != 0 || !job.terms.bias.is_empty();
-    // SAFETY: this function's own promise, which a session is a part of.
-    let mut strip = unsafe { Strip::new(tile, job.panels.len()) };
-    // Of two tiles: the one at hand, and the one before; and what the rows of two strips add.
-    let (mut rooms, mut terms) = ([Rows::NONE; 2], [[0; ROWS]; 2]);
-    let mut turn = 0;
-    let mut open: Option<Before> = None;
-    let mut number = 0;
-    for some in near(job.panels.len(), of_panel) {
-        for rows in strips(tile.lhs.count()) {
-            strip.set(tile.lhs.part(rows.clone()));
-            let own = &mut terms[number % 2];
-            if has_terms {
-                own.iter_mut().zip(rows.clone()).for_each(|(term, row)| *term = job.terms.of(row));
-            }
-            for i in some.clone() {
-                let [even, odd] = &mut rooms;
-                let (now, before) = if turn == 0 { (even, odd) } else { (odd, even) };
-                // SAFETY: the panels are written, by this function's own promise.
-                let panel = unsafe { job.result.panels[job.panels.start + i].assume_init_ref() };
-                let cols = panel.mask.count_ones() as usize;
-                let added = Place::same(panel.added.as_flattened().first_chunk().expect("a number for each column"));
-                // SAFETY: this function's own promise; and the room before was written.
-                unsafe {
-                    match &mut open {
-                        None => strip.multiply(&tile.rhs[i * of_panel..], cols, added, now.place(), || {}),
-                        Some(open) => {
-                            let sums = before.first(open.rows);
-                            let terms = if has_terms { &terms[open.strip][..] } else { &[] };
-                            let share = open.rows.div_ceil(strip.parts()).next_multiple_of(TOGETHER);
-                            strip.multiply(&tile.rhs[i * of_panel..], cols, added, now.place(), || {
-                                open.finish(sums, terms, share);
-                            });
-                            open.finish(sums, terms, ROWS);
-                        }
-                    }
-                    let place =
-                        (job.row + rows.start..job.row + rows.end, job.col + i * WIDTH..job.col + i * WIDTH + cols);
-                    let finisher = Finisher::new(panel, has_terms, job.out, place);
-                    open = Some(Before { finisher, rows: rows.len(), done: 0, strip: number % 2 });
-                }
-                turn = 1 - turn;
-            }
-            number += 1;
-        }
-    }
-    if let Some(mut open) = open {
-        let terms = if has_terms { &terms[open.strip][..] } else { &[] };
-        // SAFETY: it was written.
-        open.finish(unsafe { rooms[1 - turn].first(open.rows) }, terms, ROWS);
-    }
+    // SAFETY: this function's own promise.
+    unsafe { beside::multiply(&job.tile, job.panels.len(), &beside::Bytes { job, has_terms }) }
 }
 
-/// Rows that become bytes together, at least.
-const TOGETHER: usize = 4;
-
-/// A tile whose rows are still to become bytes, those that are not `done`.
-struct Before<'a> {
-    finisher: Finisher<'a>,
-    rows: usize,
-    done: usize,
-    /// Which rows they are, of two strips.
-    strip: usize,
-}
-
-impl Before<'_> {
-    /// Makes bytes of so many more rows, if they are left.
-    #[inline(always)]
-    fn finish(&mut self, sums: &[[i32; WIDTH]], terms: &[i32], most: usize) {
-        let some = self.done..self.rows.min(self.done + most);
-        if !some.is_empty() {
-            self.done = some.end;
-            self.finisher.finish(&sums[some.clone()], terms.get(some).unwrap_or_default());
-        }
-    }
+/// As a [`FloatsFn`](super::FloatsFn), of all panels of the columns.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+unsafe fn floats(tile: &Tile, parts: &FloatParts) {
+    // SAFETY: this function's own promise.
+    unsafe { beside::multiply(tile, tile.cols.div_ceil(WIDTH), parts) }
 }
 
 unsafe fn finish(_: &Bytes, open: &Open, _: &[Few; 2]) {

@@ -3,7 +3,7 @@
 //! A tile is written for its instruction set. A loop that maps elements one by one need not be: the compiler makes vectors
 //! of it, once it knows which.
 
-use super::dequantize::{self, FloatClamp, FloatColumns, FloatRows};
+use super::dequantize::{self, FloatBlock, FloatClamp, FloatColumns, FloatRows};
 use super::lookup::{self, LookUpLoop};
 use super::requantize::{self, Columns, Last, Rows, Rule};
 use super::weighted::{self, Weighted, WeightedLoop};
@@ -105,14 +105,14 @@ impl Vectors {
         }
     }
 
-    /// Scales sums in floats, which is what they become.
+    /// Scales sums in floats, which is what they become, or narrower ones.
     #[inline(always)]
     pub(crate) fn dequantize<const W: usize>(
         self,
         columns: &FloatColumns<W>,
         rows: FloatRows<W>,
         clamp: FloatClamp,
-        to: Block<f32>,
+        to: FloatBlock,
     ) {
         match self.0 {
             // SAFETY: as above.

@@ -4,9 +4,9 @@
 //! Stages one by one pass over a tile each; this passes once, and gives the same. What is missing is done all the same, where
 //! it changes nothing: a product with 1, a sum with -0.
 
-use super::{Region, Stage, Store, Values};
-use crate::kernel::{FloatClamp, FloatColumns, FloatRows, Vectors};
-use crate::matrix::Output;
+use super::{Finish, Quick, Region, Stage, Store, Values};
+use crate::kernel::{FloatBlock, FloatClamp, FloatColumns, FloatRows, Vectors};
+use std::ops::Range;
 
 /// DEQUANTIZE, then MULTIPLY_F32, BIAS_F32 and CLAMP_F32, each of which may be missing.
 #[derive(Clone, Copy)]
@@ -46,14 +46,8 @@ impl<'a> Floats<'a> {
         Some(Self { scale, factors, bias, clamp })
     }
 
-    /// How many integers a tile of so many accumulators, in so many rows, may have to be finished in.
-    #[inline(always)]
-    pub(super) fn room(store: &Store, acc: usize, rows: usize) -> usize {
-        rows + if matches!(store, Store::F32(_)) { 0 } else { acc }
-    }
-
-    /// Finishes a tile of accumulators, to which uniform offsets are still to be added. In `room` what they add to rows is
-    /// computed, and floats that become narrower.
+    /// Finishes a tile of accumulators, to which uniform offsets are still to be added; `terms` is room for what they add to
+    /// each row.
     ///
     /// # Safety
     /// Nobody else uses this part of the result.
@@ -64,31 +58,110 @@ impl<'a> Floats<'a> {
         region: &Region,
         offsets: (i32, i32),
         acc: &[[i32; W]],
-        room: &mut [i32],
+        terms: &mut [i32],
         vectors: Vectors,
     ) {
-        let (terms, room) = room.split_at_mut(acc.len());
         region.fill_terms(0, offsets, terms);
-        let columns = FloatColumns {
+        let columns = self.columns(region, offsets);
+        let place = (region.rows.clone(), region.cols.clone());
+        // SAFETY: this function's own promise.
+        unsafe { self.finish_rows(store, place, &columns, (acc, terms), vectors) }
+    }
+
+    /// What the columns of a region have of their own.
+    #[inline(always)]
+    fn columns<const W: usize>(&self, region: &Region, offsets: (i32, i32)) -> FloatColumns<W> {
+        FloatColumns {
             added: region.of_cols(offsets),
             scales: self.scale.of_columns(region),
             biases: self.bias.of_columns(region),
-        };
-        let factors = self.factors.map_or(&[][..], |factors| &factors[region.rows.clone()]);
-        let rows = FloatRows { sums: acc, terms, factors };
-        if let Store::F32(out) = store {
-            // SAFETY: this function's own promise.
-            let to = unsafe { out.block(region.rows.clone(), region.cols.clone()) };
-            return vectors.dequantize(&columns, rows, self.clamp, to);
         }
-        let room = &mut room.as_chunks_mut::<W>().0[..acc.len()];
-        // SAFETY: the floats lie where integers of the same size do, which nobody uses in the meantime.
-        unsafe {
-            let floats = Output::from_raw(room.as_mut_ptr().cast(), (acc.len(), W), W).expect("it is a slice");
-            vectors.dequantize(&columns, rows, self.clamp, floats.block(0..acc.len(), 0..W));
-        }
+    }
+
+    /// Finishes rows of sums, with what is added to each, that have their place in these rows and columns of the result.
+    ///
+    /// # Safety
+    /// Nobody else uses this part of the result.
+    #[inline(always)]
+    unsafe fn finish_rows<const W: usize>(
+        &self,
+        store: &Store,
+        (rows, cols): (Range<usize>, Range<usize>),
+        columns: &FloatColumns<W>,
+        (sums, terms): (&[[i32; W]], &[i32]),
+        vectors: Vectors,
+    ) {
+        let factors = self.factors.map_or(&[][..], |factors| &factors[rows.clone()]);
         // SAFETY: this function's own promise.
-        unsafe { store.write(region, room) }
+        let to = unsafe {
+            match store {
+                Store::F32(out) => FloatBlock::F32(out.block(rows, cols)),
+                Store::Bf16(out) => FloatBlock::Bf16(out.block(rows, cols)),
+                Store::F16(out) => FloatBlock::F16(out.block(rows, cols)),
+                _ => unreachable!("these are the stores of floats"),
+            }
+        };
+        vectors.dequantize(columns, FloatRows { sums, terms, factors }, self.clamp, to);
+    }
+}
+
+/// Floats that are the result, of a region that is finished part by part.
+pub(crate) struct FloatParts<'a> {
+    floats: &'a Floats<'a>,
+    store: &'a Store<'a>,
+    region: &'a Region<'a>,
+    offsets: (i32, i32),
+}
+
+impl<'a> FloatParts<'a> {
+    /// None if the results are others, or lines have offsets of their own.
+    #[inline(always)]
+    pub(crate) fn new(finish: &'a Finish<'a>, region: &'a Region<'a>) -> Option<Self> {
+        let Some(Quick::Floats(floats)) = &finish.quick else { return None };
+        if region.rescale.is_some() {
+            return None;
+        }
+        let offsets = region.uniform()?;
+        let (rows, cols) = finish.store.shape();
+        assert!(region.rows.end <= rows && region.cols.end <= cols);
+        Some(Self { floats, store: &finish.store, region, offsets })
+    }
+
+    /// What the columns of a panel of `W` have of their own.
+    #[inline(always)]
+    pub(crate) fn columns<const W: usize>(&self, panel: usize) -> FloatColumns<W> {
+        self.floats.columns(&self.region.part(self.cols::<W>(panel)), self.offsets)
+    }
+
+    /// Which columns of the result are those of a panel.
+    #[inline(always)]
+    pub(crate) fn cols<const W: usize>(&self, panel: usize) -> Range<usize> {
+        let start = self.region.cols.start + panel * W;
+        start..self.region.cols.end.min(start + W)
+    }
+
+    /// What is added to the sums of so many rows, from the region's row `first` on.
+    #[inline(always)]
+    pub(crate) fn fill_terms(&self, first: usize, terms: &mut [i32]) {
+        self.region.fill_terms(first, self.offsets, terms);
+    }
+
+    /// Finishes rows of a panel, from the region's row `first` on, with their sums and what is added to each.
+    ///
+    /// # Safety
+    /// Nobody else uses this part of the result.
+    #[inline(always)]
+    pub(crate) unsafe fn finish<const W: usize>(
+        &self,
+        (first, cols): (usize, Range<usize>),
+        columns: &FloatColumns<W>,
+        (sums, terms): (&[[i32; W]], &[i32]),
+        vectors: Vectors,
+    ) {
+        let start = self.region.rows.start + first;
+        let place = (start..start + sums.len(), cols);
+        // SAFETY: this function's own promise.
+        unsafe { self.floats.finish_rows(self.store, place, columns, (sums, terms), vectors) }
     }
 }
 

@@ -12,6 +12,7 @@ use proptest::prelude::*;
 use std::ops::Range;
 
 mod floats;
+mod products;
 mod relay;
 
 use floats::{FloatCase, float_case};

@@ -3,7 +3,7 @@
 use super::{Desk, LHS, Product};
 use crate::kernel::{Tile, tiles};
 use crate::matrix::Lines;
-use crate::output::{Finish, Region, Relay, Sums};
+use crate::output::{Finish, FloatParts, Region, Relay, Sums};
 use crate::prepare::Prepared;
 use crate::segment::Segment;
 use crate::span::Spans;
@@ -20,24 +20,34 @@ pub(super) struct Stripe<'s> {
 }
 
 impl Stripe<'_> {
-    /// Multiplies all rows by all panels of the columns if the sums are the result, and the kernel takes them so. If not, nothing and
-    /// false.
+    /// Multiplies all rows by all panels of the columns if the sums are the result, or become floats, and the kernel takes them so. If
+    /// not, nothing and false.
     pub(super) fn multiply_panels(&self) -> bool {
-        let Product { kernel, sides: [lhs, rhs], blocks, row, depth, .. } = self.product;
-        if !kernel.takes_panels() || blocks.depth.pieces > 1 || rhs.is_widened() {
+        let Product { kernel, sides: [lhs, rhs], blocks, row, depth, scaled, .. } = self.product;
+        if !kernel.takes_panels() || blocks.depth.pieces > 1 || rhs.is_widened() || scaled.is_some() {
             return false;
         }
         let step = row.unwrap_or(self.rows.len());
         let lines = |start: usize| lhs.lines(self.lhs, start..start + step, 0..*depth);
-        let (Some(sums), Some(multiply)) = (self.sums(), kernel.sums(lines(self.rows.start).len())) else {
-            return false;
-        };
+        let run = lines(self.rows.start).len();
+        let sums = self.sums().zip(kernel.sums(run));
+        let are_floats = FloatParts::new(self.finish, &self.region(self.rows.clone())).is_some();
+        let floats = kernel.floats(run).filter(|_| are_floats);
         let panels = rhs.panels(self.rhs, self.cols.clone());
         for start in self.rows.clone().step_by(step) {
             let tile = Tile { lhs: lines(start), ..self.tile(panels, panels.len()) };
-            // SAFETY: tiles do not overlap, and whoever claimed their block multiplies them. Whoever has a kernel has a CPU that
-            // runs it.
-            unsafe { multiply(&tile, &sums.part(start - self.rows.start)) }
+            match (&sums, floats) {
+                // SAFETY: tiles do not overlap, and whoever claimed their block multiplies them. Whoever has a kernel has a CPU that
+                // runs it.
+                (Some((sums, multiply)), _) => unsafe { multiply(&tile, &sums.part(start - self.rows.start)) },
+                (None, Some(multiply)) => {
+                    let region = self.region(start..start + step);
+                    let floats = FloatParts::new(self.finish, &region).expect("as of all rows");
+                    // SAFETY: as above.
+                    unsafe { multiply(&tile, &floats) }
+                }
+                (None, None) => return false,
+            }
         }
         true
     }

@@ -10,7 +10,7 @@ use crate::packed::{Bits, Packed, Packing, Purpose, ResultOrder, Side};
 use crate::{Factor, reference};
 use std::sync::LazyLock;
 
-static CONTEXTS: LazyLock<Vec<Context>> = LazyLock::new(|| {
+pub(super) static CONTEXTS: LazyLock<Vec<Context>> = LazyLock::new(|| {
     let kernels = Kernel::available().chain(always());
     kernels.flat_map(|kernel| [1, 2].map(|threads| Context::new(kernel, threads))).collect()
 });
@@ -89,11 +89,11 @@ fn layers() -> impl Strategy<Value = Layers> {
 }
 
 /// As many numbers as the greatest axis has, of all bits.
-fn numbers(seed: u64, len: usize) -> Vec<i32> {
+pub(super) fn numbers(seed: u64, len: usize) -> Vec<i32> {
     noise(seed, false, 4 * len).as_chunks().0.iter().map(|bytes| i32::from_ne_bytes(*bytes)).collect()
 }
 
-fn of_axis<T: Copy>(axis: u8, values: &[T], (rows, cols): (usize, usize)) -> Values<'_, T> {
+pub(super) fn of_axis<T: Copy>(axis: u8, values: &[T], (rows, cols): (usize, usize)) -> Values<'_, T> {
     match axis {
         0 => Values::Uniform(values[0]),
         1 => Values::PerRow(&values[..rows]),

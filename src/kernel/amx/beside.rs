@@ -1,0 +1,199 @@
+//! Tiles whose sums become the result, each while the next one is multiplied.
+
+use super::walk::{Place, ROWS, Rows, Strip};
+use super::{near, strips};
+use crate::kernel::relay::{Panel, Strip as Job, WIDTH};
+use crate::kernel::requantize::avx512::Finisher;
+use crate::kernel::{FloatColumns, Tile, avx512vnni};
+use crate::output::FloatParts;
+use std::ops::Range;
+
+/// What sums become. Rows are counted from the first line of all, and panels from the first of the columns.
+pub(super) trait Outcome {
+    /// What is known of a tile that is multiplied.
+    type Open;
+
+    /// How many columns a panel has, and what each one's sums begin with.
+    ///
+    /// # Safety
+    /// There is such a panel.
+    unsafe fn begin(&self, panel: usize) -> (usize, &[i32; WIDTH]);
+
+    /// What is added to the sums of each row, if not zeros.
+    fn fill_terms(&self, rows: Range<usize>, terms: &mut [i32]);
+
+    /// Opens the tile of these rows and this panel.
+    ///
+    /// # Safety
+    /// As above, and nobody else uses its part of the result.
+    unsafe fn open(&self, rows: Range<usize>, panel: usize) -> Self::Open;
+
+    /// Finishes its next rows, of which so many are done, with these sums and terms.
+    ///
+    /// # Safety
+    /// The CPU has the features of AVX-512 VNNI's kernel; and as above.
+    unsafe fn finish(&self, open: &mut Self::Open, done: usize, sums: &[[i32; WIDTH]], terms: &[i32]);
+}
+
+/// Multiplies all lines by so many panels. A tile's rows are finished while the next is multiplied, but the last one's at once.
+///
+/// # Safety
+/// As for a [`TileFn`](crate::kernel::TileFn), of all that lines and panels give.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+pub(super) unsafe fn multiply<O: Outcome>(tile: &Tile, panels: usize, outcome: &O) {
+    let of_panel = tile.rhs.len() / panels;
+    // SAFETY: this function's own promise, which a session is a part of.
+    let mut strip = unsafe { Strip::new(tile, panels) };
+    // Of two tiles: the one at hand, and the one before; and what the rows of two strips add.
+    let (mut rooms, mut terms) = ([Rows::NONE; 2], [[0; ROWS]; 2]);
+    let mut turn = 0;
+    let mut open: Option<Before<O>> = None;
+    let mut number = 0;
+    for some in near(panels, of_panel) {
+        for rows in strips(tile.lhs.count()) {
+            strip.set(tile.lhs.part(rows.clone()));
+            outcome.fill_terms(rows.clone(), &mut terms[number % 2][..rows.len()]);
+            for panel in some.clone() {
+                let [even, odd] = &mut rooms;
+                let (now, before) = if turn == 0 { (even, odd) } else { (odd, even) };
+                // SAFETY: this function's own promise; and the room before was written.
+                unsafe {
+                    let (cols, first) = outcome.begin(panel);
+                    let (rhs, first) = (&tile.rhs[panel * of_panel..], Place::same(first));
+                    match &mut open {
+                        None => strip.multiply(rhs, cols, first, now.place(), || {}),
+                        Some(open) => {
+                            let (sums, terms) = (before.first(open.rows), &terms[open.strip]);
+                            let share = open.rows.div_ceil(strip.parts()).next_multiple_of(TOGETHER);
+                            strip.multiply(rhs, cols, first, now.place(), || open.finish(outcome, sums, terms, share));
+                            open.finish(outcome, sums, terms, ROWS);
+                        }
+                    }
+                    open = Some(Before {
+                        tile: outcome.open(rows.clone(), panel),
+                        rows: rows.len(),
+                        done: 0,
+                        strip: number % 2,
+                    });
+                }
+                turn = 1 - turn;
+            }
+            number += 1;
+        }
+    }
+    if let Some(mut open) = open {
+        // SAFETY: it was written.
+        unsafe { open.finish(outcome, rooms[1 - turn].first(open.rows), &terms[open.strip], ROWS) }
+    }
+}
+
+/// Rows that are finished together, at least.
+const TOGETHER: usize = 4;
+
+/// A tile whose rows are still to be finished, those that are not `done`.
+struct Before<O: Outcome> {
+    tile: O::Open,
+    rows: usize,
+    done: usize,
+    /// Which rows they are, of two strips.
+    strip: usize,
+}
+
+impl<O: Outcome> Before<O> {
+    /// Finishes so many more rows, if they are left.
+    ///
+    /// # Safety
+    /// As for [`multiply`].
+    #[inline(always)]
+    unsafe fn finish(&mut self, outcome: &O, sums: &[[i32; WIDTH]], terms: &[i32; ROWS], most: usize) {
+        let some = self.done..self.rows.min(self.done + most);
+        if !some.is_empty() {
+            // SAFETY: this function's own promise.
+            unsafe { outcome.finish(&mut self.tile, some.start, &sums[some.clone()], &terms[some.clone()]) }
+            self.done = some.end;
+        }
+    }
+}
+
+/// Bytes.
+pub(super) struct Bytes<'a> {
+    pub job: &'a Job<'a>,
+    pub has_terms: bool,
+}
+
+impl Bytes<'_> {
+    /// # Safety
+    /// There is such a panel.
+    #[inline(always)]
+    unsafe fn panel(&self, panel: usize) -> &Panel {
+        // SAFETY: this function's own promise, and that made to a relay.
+        unsafe { self.job.result.panels[self.job.panels.start + panel].assume_init_ref() }
+    }
+}
+
+impl<'a> Outcome for Bytes<'a> {
+    type Open = Finisher<'a>;
+
+    #[inline(always)]
+    unsafe fn begin(&self, panel: usize) -> (usize, &[i32; WIDTH]) {
+        // SAFETY: this function's own promise.
+        let panel = unsafe { self.panel(panel) };
+        let first = panel.added.as_flattened().first_chunk().expect("a number for each column");
+        (panel.mask.count_ones() as usize, first)
+    }
+
+    #[inline(always)]
+    fn fill_terms(&self, rows: Range<usize>, terms: &mut [i32]) {
+        if self.has_terms {
+            terms.iter_mut().zip(rows).for_each(|(term, row)| *term = self.job.terms.of(row));
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn open(&self, rows: Range<usize>, panel: usize) -> Finisher<'a> {
+        let Self { job, has_terms } = *self;
+        let col = job.col + panel * WIDTH;
+        // SAFETY: this function's own promise.
+        unsafe {
+            let panel = job.result.panels[job.panels.start + panel].assume_init_ref();
+            let cols = col..col + panel.mask.count_ones() as usize;
+            Finisher::new(panel, has_terms, job.out, (job.row + rows.start..job.row + rows.end, cols))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn finish(&self, open: &mut Finisher<'a>, _: usize, sums: &[[i32; WIDTH]], terms: &[i32]) {
+        open.finish(sums, terms);
+    }
+}
+
+/// The rows' first and the columns of a tile, and what its columns have of their own.
+pub(super) struct OfFloats(usize, Range<usize>, FloatColumns<WIDTH>);
+
+impl Outcome for FloatParts<'_> {
+    type Open = OfFloats;
+
+    #[inline(always)]
+    unsafe fn begin(&self, panel: usize) -> (usize, &[i32; WIDTH]) {
+        (self.cols::<WIDTH>(panel).len(), &[0; WIDTH])
+    }
+
+    #[inline(always)]
+    fn fill_terms(&self, rows: Range<usize>, terms: &mut [i32]) {
+        FloatParts::fill_terms(self, rows.start, terms);
+    }
+
+    #[inline(always)]
+    unsafe fn open(&self, rows: Range<usize>, panel: usize) -> OfFloats {
+        OfFloats(rows.start, self.cols::<WIDTH>(panel), self.columns(panel))
+    }
+
+    #[inline(always)]
+    unsafe fn finish(&self, open: &mut OfFloats, done: usize, sums: &[[i32; WIDTH]], terms: &[i32]) {
+        let OfFloats(first, cols, columns) = open;
+        let place = (*first + done, cols.clone());
+        // SAFETY: this function's own promise.
+        unsafe { FloatParts::finish(self, place, columns, (sums, terms), avx512vnni::ROW.vectors) }
+    }
+}

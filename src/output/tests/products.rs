@@ -1,0 +1,151 @@
+//! Whole products that become floats, most of them so large that tiles do so while others are multiplied, against the stages'
+//! definitions.
+
+use super::relay::{CONTEXTS, numbers, of_axis};
+use super::*;
+use crate::gemm::gemm_by;
+use crate::kernel::tests::noise;
+use crate::matrix::{Operand, Order};
+use crate::packed::{Bits, Packed, Packing, Purpose, ResultOrder, Side};
+use crate::{Factor, reference};
+use proptest::option;
+
+#[derive(Clone, Debug)]
+struct Floats {
+    shape: (usize, usize, usize),
+    /// Of both sides.
+    encodings: [Encoding; 2],
+    offsets: [i32; 2],
+    is_packed: bool,
+    /// Numbers for all parameters; in each the axis (see `Parameter`), or none if there is no such stage.
+    seed: u64,
+    scale_axis: u8,
+    factor_axis: Option<u8>,
+    bias_axis: Option<u8>,
+    clamp: Option<(f32, f32)>,
+    element: Element,
+    gap: usize,
+}
+
+fn floats() -> impl Strategy<Value = Floats> {
+    let encoding = || prop_oneof![Just(Encoding::U8), Just(Encoding::S8)];
+    let offset = || prop_oneof![1 => Just(0), 2 => -255i32..=255];
+    let shape = (
+        prop_oneof![3 => 37usize..80, 1 => 1usize..37, 1 => 100usize..130],
+        prop_oneof![1 => Just(64usize), 2 => 31usize..100, 1 => 1usize..32],
+        prop_oneof![1 => Just(64usize), 2 => 60usize..130, 1 => 500usize..600, 1 => 1usize..60],
+    );
+    let axis = || prop_oneof![1 => Just(0u8), 3 => Just(2), 1 => Just(1)];
+    let stages = (axis(), option::of(axis()), option::of(axis()), option::of((-2f32..0.0, 0f32..2.0)));
+    let element = prop_oneof![2 => Just(Element::F32), 1 => Just(Element::Bf16), 1 => Just(Element::F16)];
+    let result = (element, prop_oneof![Just(0usize), 1usize..40]);
+    ((shape, any::<bool>(), any::<u64>()), (encoding(), encoding(), offset(), offset()), stages, result).prop_map(
+        |((shape, is_packed, seed), (l, r, a, b), (scale_axis, factor_axis, bias_axis, clamp), (element, gap))| {
+            let (encodings, offsets) = ([l, r], [a, b]);
+            Floats {
+                shape,
+                encodings,
+                offsets,
+                is_packed,
+                seed,
+                scale_axis,
+                factor_axis,
+                bias_axis,
+                clamp,
+                element,
+                gap,
+            }
+        },
+    )
+}
+
+fn check(case: &Floats) {
+    let (rows, cols, depth) = case.shape;
+    let (most, shape) = (rows.max(cols), (rows, cols));
+    let [lhs, rhs] = [rows, cols].map(|lines| noise(case.seed ^ lines as u64, false, lines * depth));
+    let number = |side: usize, data: &[u8], line: usize, d: usize| {
+        i64::from(case.encodings[side].decode(data[line * depth + d])) + i64::from(case.offsets[side])
+    };
+    let sums = reference::product(case.shape, |i, d| number(0, &lhs, i, d), |d, j| number(1, &rhs, j, d));
+    // So that results are of the order of 1.
+    let parameters = |kind: u64, unit: f32| -> Vec<f32> {
+        numbers(case.seed ^ kind, most).iter().map(|x| *x as f32 * (unit / i32::MAX as f32)).collect()
+    };
+    let (scales, factors, biases) =
+        (parameters(1, 1e-4 / (depth as f32).sqrt()), parameters(2, 2.0), parameters(3, 1.0));
+    let mut stages = vec![Stage::Dequantize(of_axis(case.scale_axis, &scales, shape))];
+    stages.extend(case.factor_axis.map(|axis| Stage::MultiplyF32(of_axis(axis, &factors, shape))));
+    stages.extend(case.bias_axis.map(|axis| Stage::BiasF32(of_axis(axis, &biases, shape))));
+    stages.extend(case.clamp.map(|(min, max)| Stage::ClampF32 { min, max }));
+    let want = |row: usize, col: usize| {
+        let of = |axis: u8, values: &[f32]| values[[0, row, col][usize::from(axis)]];
+        let x = sums[row * cols + col] as f32 * of(case.scale_axis, &scales);
+        let x = case.factor_axis.map_or(x, |axis| x * of(axis, &factors));
+        let x = case.bias_axis.map_or(x, |axis| x + of(axis, &biases));
+        case.clamp.map_or(x, |(min, max)| x.max(min).min(max))
+    };
+    let stride = cols + case.gap;
+    for context in CONTEXTS.iter() {
+        let operand = |side: usize, data, lines| {
+            Operand::new(data, (lines, depth), depth, Order::DepthContiguous, case.encodings[side])
+        };
+        let purpose = Purpose { side: Side::Rhs, result: ResultOrder::RowMajor, other: case.encodings[0] };
+        let packing = Packing { offset: Offset::Uniform(0), purpose, bits: Bits::new(8).unwrap(), segments: None };
+        let packed = Packed::new(context.kernel, &operand(1, &rhs, cols), &packing, None).unwrap();
+        let [a, b] = case.offsets.map(Offset::Uniform);
+        let rhs = if case.is_packed { Factor::packed(&packed, b) } else { Factor::new(operand(1, &rhs, cols), b) };
+        let lhs = Factor::new(operand(0, &lhs, rows), a);
+        macro_rules! check {
+            ($store:expr, $narrow:expr) => {
+                // By all four ways, where they are ways.
+                for way in 0..4 {
+                    let untouched = $narrow(77.0);
+                    let mut result = vec![untouched; rows * stride];
+                    let finish = Finish::new(&stages, $store(Output::new(&mut result, shape, stride)));
+                    if !gemm_by(way, context, &lhs, &rhs, &finish) {
+                        continue;
+                    }
+                    for (i, got) in result.into_iter().enumerate() {
+                        let (row, col) = (i / stride, i % stride);
+                        let want = if col < cols { $narrow(want(row, col)) } else { untouched };
+                        let name = context.kernel.name;
+                        assert!(
+                            got.to_ne_bytes() == want.to_ne_bytes(),
+                            "{name}, way {way}: {got} instead of {want} in row {row}, column {col} of {case:?}"
+                        );
+                    }
+                }
+            };
+        }
+        match case.element {
+            Element::Bf16 => check!(Store::Bf16, to_bf16),
+            Element::F16 => check!(Store::F16, to_f16),
+            _ => check!(Store::F32, |x: f32| x),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(192) })]
+    #[test]
+    fn products_become_floats_as_the_stages_say(case in floats()) {
+        check(&case);
+    }
+}
+
+#[test]
+fn a_product_of_more_panels_than_stay_near_becomes_floats() {
+    check(&Floats {
+        shape: (70, 1100, 70),
+        encodings: [Encoding::U8, Encoding::S8],
+        offsets: [-3, 5],
+        is_packed: true,
+        seed: 7,
+        scale_axis: 2,
+        factor_axis: Some(1),
+        bias_axis: Some(2),
+        clamp: None,
+        element: Element::F32,
+        gap: 1,
+    });
+}
