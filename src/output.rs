@@ -103,9 +103,9 @@ impl<'a> Finish<'a> {
         }
     }
 
-    /// Whether the results are floats that sums become in one go.
-    pub(crate) fn are_floats(&self) -> bool {
-        matches!(self.quick, Some(Quick::Floats(_)))
+    /// Whether the sums of such a region become floats in one go, with all that is added to them.
+    pub(crate) fn makes_floats(&self, region: &Region) -> bool {
+        matches!(self.quick, Some(Quick::Floats(_))) && Floats::take(region)
     }
 
     /// How many integers a tile of so many accumulators, in so many rows, may have to be finished in, if nothing is rescaled.
@@ -154,19 +154,24 @@ pub(crate) unsafe fn finish<const W: usize>(
     let acc = &mut acc.as_chunks_mut::<W>().0[..rows];
     let mut offsets = (0, 0);
     match (region.rescale, region.uniform(), &finish.quick) {
+        // Quicker ways add them.
+        (_, _, Some(Quick::Floats(floats))) if Floats::take(region) => {
+            // SAFETY: this function's own promise.
+            return unsafe { floats.finish(&finish.store, region, acc, &mut room[..rows], vectors) };
+        }
+        (None, Some(uniform), Some(Quick::Layer(_))) => offsets = uniform,
         (Some(rescale), ..) => rescale.apply(region, acc),
-        // The quicker way adds them.
-        (None, Some(uniform), Some(_)) => offsets = uniform,
         _ => add_offsets(region, acc),
     }
     match &finish.quick {
         Some(Quick::Layer(layer)) => {
-            // SAFETY: this function's own promise.
+            // SAFETY: as above.
             return unsafe { layer.finish(&finish.store, region, offsets, acc, room, vectors) };
         }
         Some(Quick::Floats(floats)) => {
+            let region = Region::complete(region.rows.clone(), region.cols.clone());
             // SAFETY: as above.
-            return unsafe { floats.finish(&finish.store, region, offsets, acc, &mut room[..rows], vectors) };
+            return unsafe { floats.finish(&finish.store, &region, acc, &mut room[..rows], vectors) };
         }
         None => {}
     }

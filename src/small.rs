@@ -194,7 +194,7 @@ impl Small {
         };
         let uniform = region.uniform();
         let as_sums = finish.sums().zip(uniform);
-        let floats = kernel.floats(depth).filter(|_| uniform.is_some() && finish.are_floats());
+        let floats = kernel.floats(depth).filter(|_| finish.makes_floats(&region));
         let takes_panels =
             floats.is_some() || as_sums.is_some() && kernel.takes_panels() && kernel.sums(depth).is_some();
         let is_turned = self.is_in_place && self.readings[LHS].is_turn();

@@ -3,18 +3,21 @@
 use crate::half::{to_bf16, to_f16};
 use crate::matrix::Block;
 
-/// What each column of a panel has of its own: `added` to sums, before they are multiplied by `scales`, and `biases` in the end.
+/// What each column of a panel has of its own: `added` to sums, multiplied by what the row has of it if rows differ, before they are multiplied by `scales`, and `biases` in the end.
 pub(crate) struct FloatColumns<const W: usize> {
     pub added: [i32; W],
     pub scales: [f32; W],
     pub biases: [f32; W],
 }
 
-/// Rows of sums, what is added to those of each, and what their floats are multiplied by after the columns' scales.
+/// Rows of sums, what is added to those of each, what columns add is multiplied by, and what floats are after the columns' scales.
 #[derive(Clone, Copy)]
 pub(crate) struct FloatRows<'a, const W: usize> {
     pub sums: &'a [[i32; W]],
     pub terms: &'a [i32],
+    /// One for each row, and `shift` less; or none where that is 1.
+    pub offsets: &'a [i32],
+    pub shift: i32,
     /// One for each row, or none where that is 1.
     pub factors: &'a [f32],
 }
@@ -53,8 +56,9 @@ fn rows_as<const W: usize, T>(
 ) {
     for (i, (to, (sums, &term))) in to.zip(rows.sums.iter().zip(rows.terms)).enumerate() {
         let factor = rows.factors.get(i).copied().unwrap_or(1.0);
+        let times = rows.offsets.get(i).map_or(1, |offset| offset.wrapping_sub(rows.shift));
         for (j, to) in to.iter_mut().enumerate() {
-            let x = sums[j].wrapping_add(columns.added[j]).wrapping_add(term) as f32;
+            let x = sums[j].wrapping_add(columns.added[j].wrapping_mul(times)).wrapping_add(term) as f32;
             let x = x * columns.scales[j] * factor + columns.biases[j];
             let x = if x < clamp.min { clamp.min } else { x };
             *to = of(if x > clamp.max { clamp.max } else { x });
@@ -73,7 +77,7 @@ fn put_first<const N: usize>(all: [u16; N], to: &mut [u16]) {
 #[cfg(target_arch = "x86_64")]
 macro_rules! rows_of_vectors {
     (features: $features:literal, lanes: $lanes:literal, ints: $Ints:ty, floats: $Floats:ty,
-     $load:ident, $all_ints:ident, $add_ints:ident, $to_floats:ident, $load_floats:ident, $all:ident, $mul:ident, $add:ident,
+     $load:ident, $all_ints:ident, $add_ints:ident, $mul_ints:ident, $to_floats:ident, $load_floats:ident, $all:ident, $mul:ident, $add:ident,
      $max:ident, $min:ident, $store:ident) => {
         const TWO: usize = 2 * $lanes;
 
@@ -128,17 +132,19 @@ macro_rules! rows_of_vectors {
             put: impl Fn($Floats, &mut [T; $lanes]),
             put_part: impl Fn($Floats, &mut [T]),
         ) {
-            match (W, rows.factors.is_empty()) {
-                ($lanes, true) => of_width::<W, 1, false, T>(columns, rows, clamp, to, put, put_part),
-                ($lanes, false) => of_width::<W, 1, true, T>(columns, rows, clamp, to, put, put_part),
-                (TWO, true) => of_width::<W, 2, false, T>(columns, rows, clamp, to, put, put_part),
-                (TWO, false) => of_width::<W, 2, true, T>(columns, rows, clamp, to, put, put_part),
+            match (W, rows.factors.is_empty(), rows.offsets.is_empty()) {
+                ($lanes, true, true) => of_width::<W, 1, false, false, T>(columns, rows, clamp, to, put, put_part),
+                ($lanes, false, true) => of_width::<W, 1, true, false, T>(columns, rows, clamp, to, put, put_part),
+                ($lanes, _, false) => of_width::<W, 1, true, true, T>(columns, rows, clamp, to, put, put_part),
+                (TWO, true, true) => of_width::<W, 2, false, false, T>(columns, rows, clamp, to, put, put_part),
+                (TWO, false, true) => of_width::<W, 2, true, false, T>(columns, rows, clamp, to, put, put_part),
+                (TWO, _, false) => of_width::<W, 2, true, true, T>(columns, rows, clamp, to, put, put_part),
                 _ => unreachable!("panels of one or two vectors"),
             }
         }
 
         #[target_feature(enable = $features)]
-        fn of_width<const W: usize, const VECTORS: usize, const HAVE_FACTORS: bool, T>(
+        fn of_width<const W: usize, const VECTORS: usize, const HAVE_FACTORS: bool, const DIFFER: bool, T>(
             columns: &FloatColumns<W>,
             rows: FloatRows<W>,
             clamp: FloatClamp,
@@ -162,9 +168,11 @@ macro_rules! rows_of_vectors {
             // Which of two zeros, and that NaN stays, is what the order of operands says.
             let (min, max) = ($all(clamp.min), $all(clamp.max));
             for (i, (to, (sums, &term))) in to.zip(rows.sums.iter().zip(rows.terms)).enumerate() {
-                let factor = $all(if HAVE_FACTORS { rows.factors[i] } else { 1.0 });
+                let factor = $all(if HAVE_FACTORS { rows.factors.get(i).copied().unwrap_or(1.0) } else { 1.0 });
+                let times = $all_ints(if DIFFER { rows.offsets[i].wrapping_sub(rows.shift) } else { 1 });
                 let finished = |v| {
-                    let sum = $add_ints($add_ints(ints(sums, v), added[v]), $all_ints(term));
+                    let added = if DIFFER { $mul_ints(added[v], times) } else { added[v] };
+                    let sum = $add_ints($add_ints(ints(sums, v), added), $all_ints(term));
                     let mut x = $mul($to_floats(sum), scales[v]);
                     if HAVE_FACTORS {
                         x = $mul(x, factor);
@@ -198,7 +206,7 @@ pub(super) mod avx2 {
 
     rows_of_vectors! {
         features: "avx2", lanes: 8, ints: __m256i, floats: __m256,
-        _mm256_loadu_si256, _mm256_set1_epi32, _mm256_add_epi32, _mm256_cvtepi32_ps, _mm256_loadu_ps, _mm256_set1_ps,
+        _mm256_loadu_si256, _mm256_set1_epi32, _mm256_add_epi32, _mm256_mullo_epi32, _mm256_cvtepi32_ps, _mm256_loadu_ps, _mm256_set1_ps,
         _mm256_mul_ps, _mm256_add_ps, _mm256_max_ps, _mm256_min_ps, _mm256_storeu_ps
     }
 
@@ -262,7 +270,7 @@ pub(super) mod avx512 {
 
     rows_of_vectors! {
         features: "avx512f,avx512bw,avx512dq,avx512vl", lanes: 16, ints: __m512i, floats: __m512,
-        _mm512_loadu_si512, _mm512_set1_epi32, _mm512_add_epi32, _mm512_cvtepi32_ps, _mm512_loadu_ps, _mm512_set1_ps,
+        _mm512_loadu_si512, _mm512_set1_epi32, _mm512_add_epi32, _mm512_mullo_epi32, _mm512_cvtepi32_ps, _mm512_loadu_ps, _mm512_set1_ps,
         _mm512_mul_ps, _mm512_add_ps, _mm512_max_ps, _mm512_min_ps, _mm512_storeu_ps
     }
 
@@ -310,7 +318,7 @@ mod tests {
         let of = if is_bf16 { to_bf16 } else { to_f16 };
         for (i, biases) in numbers.as_chunks::<W>().0.iter().enumerate() {
             let columns = FloatColumns { added: [0; W], scales: [1.0; W], biases: *biases };
-            let rows = FloatRows { sums: &[[0; W]], terms: &[0], factors: &[] };
+            let rows = FloatRows { sums: &[[0; W]], terms: &[0], offsets: &[], shift: 0, factors: &[] };
             let cols = W - i % 2 * (i % W);
             let mut result = [77; W];
             let out = Output::new(&mut result, (1, cols), cols);

@@ -6,6 +6,7 @@
 
 use super::{Finish, Quick, Region, Stage, Store, Values};
 use crate::kernel::{FloatBlock, FloatClamp, FloatColumns, FloatRows, Vectors};
+use crate::matrix::Offset;
 use std::ops::Range;
 
 /// DEQUANTIZE, then MULTIPLY_F32, BIAS_F32 and CLAMP_F32, each of which may be missing.
@@ -46,8 +47,13 @@ impl<'a> Floats<'a> {
         Some(Self { scale, factors, bias, clamp })
     }
 
-    /// Finishes a tile of accumulators, to which uniform offsets are still to be added; `terms` is room for what they add to
-    /// each row.
+    /// Whether what offsets add to a region's sums may be left to this: those of rows may differ, those of columns may not.
+    #[inline(always)]
+    pub(super) fn take(region: &Region) -> bool {
+        region.rescale.is_none() && region.col_offsets.uniform().is_some()
+    }
+
+    /// Finishes a tile of accumulators, to which offsets are still to be added; `terms` is room for what they add to each row.
     ///
     /// # Safety
     /// Nobody else uses this part of the result.
@@ -56,29 +62,30 @@ impl<'a> Floats<'a> {
         &self,
         store: &Store,
         region: &Region,
-        offsets: (i32, i32),
         acc: &[[i32; W]],
         terms: &mut [i32],
         vectors: Vectors,
     ) {
-        region.fill_terms(0, offsets, terms);
-        let columns = self.columns(region, offsets);
+        fill_terms(region, 0, terms);
         let place = (region.rows.clone(), region.cols.clone());
         // SAFETY: this function's own promise.
-        unsafe { self.finish_rows(store, place, &columns, (acc, terms), vectors) }
+        unsafe { self.finish_rows(store, region, place, &self.columns(region), (acc, terms), vectors) }
     }
 
     /// What the columns of a region have of their own.
     #[inline(always)]
-    fn columns<const W: usize>(&self, region: &Region, offsets: (i32, i32)) -> FloatColumns<W> {
+    fn columns<const W: usize>(&self, region: &Region) -> FloatColumns<W> {
+        // Where rows differ, each multiplies it.
+        let a = region.row_offsets.uniform().unwrap_or(1);
         FloatColumns {
-            added: region.of_cols(offsets),
+            added: region.of_cols((a, 0)),
             scales: self.scale.of_columns(region),
             biases: self.bias.of_columns(region),
         }
     }
 
-    /// Finishes rows of sums, with what is added to each, that have their place in these rows and columns of the result.
+    /// Finishes rows of sums, with what is added to each, that have their place in these rows and columns of the result, which are
+    /// a region's.
     ///
     /// # Safety
     /// Nobody else uses this part of the result.
@@ -86,12 +93,18 @@ impl<'a> Floats<'a> {
     unsafe fn finish_rows<const W: usize>(
         &self,
         store: &Store,
+        region: &Region,
         (rows, cols): (Range<usize>, Range<usize>),
         columns: &FloatColumns<W>,
         (sums, terms): (&[[i32; W]], &[i32]),
         vectors: Vectors,
     ) {
         let factors = self.factors.map_or(&[][..], |factors| &factors[rows.clone()]);
+        let offsets = match region.row_offsets.offset {
+            Offset::PerLine(offsets) => &offsets[rows.clone()],
+            Offset::Uniform(_) => &[],
+        };
+        let floats = FloatRows { sums, terms, offsets, shift: region.row_offsets.shift, factors };
         // SAFETY: this function's own promise.
         let to = unsafe {
             match store {
@@ -101,8 +114,15 @@ impl<'a> Floats<'a> {
                 _ => unreachable!("these are the stores of floats"),
             }
         };
-        vectors.dequantize(columns, FloatRows { sums, terms, factors }, self.clamp, to);
+        vectors.dequantize(columns, floats, self.clamp, to);
     }
+}
+
+/// What is added to the sums of rows, from the region's row `first` on.
+#[inline(always)]
+fn fill_terms(region: &Region, first: usize, terms: &mut [i32]) {
+    let b = region.col_offsets.uniform().expect("it takes the region");
+    region.fill_row_terms(first, b, terms);
 }
 
 /// Floats that are the result, of a region that is finished part by part.
@@ -110,27 +130,22 @@ pub(crate) struct FloatParts<'a> {
     floats: &'a Floats<'a>,
     store: &'a Store<'a>,
     region: &'a Region<'a>,
-    offsets: (i32, i32),
 }
 
 impl<'a> FloatParts<'a> {
-    /// None if the results are others, or lines have offsets of their own.
+    /// None if the results are others, or columns have offsets of their own.
     #[inline(always)]
     pub(crate) fn new(finish: &'a Finish<'a>, region: &'a Region<'a>) -> Option<Self> {
         let Some(Quick::Floats(floats)) = &finish.quick else { return None };
-        if region.rescale.is_some() {
-            return None;
-        }
-        let offsets = region.uniform()?;
         let (rows, cols) = finish.store.shape();
         assert!(region.rows.end <= rows && region.cols.end <= cols);
-        Some(Self { floats, store: &finish.store, region, offsets })
+        Floats::take(region).then_some(Self { floats, store: &finish.store, region })
     }
 
     /// What the columns of a panel of `W` have of their own.
     #[inline(always)]
     pub(crate) fn columns<const W: usize>(&self, panel: usize) -> FloatColumns<W> {
-        self.floats.columns(&self.region.part(self.cols::<W>(panel)), self.offsets)
+        self.floats.columns(&self.region.part(self.cols::<W>(panel)))
     }
 
     /// Which columns of the result are those of a panel.
@@ -143,7 +158,7 @@ impl<'a> FloatParts<'a> {
     /// What is added to the sums of so many rows, from the region's row `first` on.
     #[inline(always)]
     pub(crate) fn fill_terms(&self, first: usize, terms: &mut [i32]) {
-        self.region.fill_terms(first, self.offsets, terms);
+        fill_terms(self.region, first, terms);
     }
 
     /// Finishes rows of a panel, from the region's row `first` on, with their sums and what is added to each.
@@ -161,7 +176,7 @@ impl<'a> FloatParts<'a> {
         let start = self.region.rows.start + first;
         let place = (start..start + sums.len(), cols);
         // SAFETY: this function's own promise.
-        unsafe { self.floats.finish_rows(self.store, place, columns, (sums, terms), vectors) }
+        unsafe { self.floats.finish_rows(self.store, self.region, place, columns, (sums, terms), vectors) }
     }
 }
 

@@ -89,6 +89,17 @@ impl Region<'_> {
         }
     }
 
+    /// The same, where all columns have an offset `b`, but rows may differ: besides what they add to each column.
+    #[inline(always)]
+    pub(super) fn fill_row_terms(&self, first: usize, b: i32, terms: &mut [i32]) {
+        match self.row_offsets.uniform() {
+            Some(a) => self.fill_terms(first, (a, b), terms),
+            None => terms.iter_mut().zip(first..).for_each(|(term, i)| {
+                *term = if b == 0 { 0 } else { self.of_row(i, (self.row_offsets.of(self.rows.start + i), b)) };
+            }),
+        }
+    }
+
     /// What they add to those of each column.
     #[inline(always)]
     pub(super) fn of_cols<const W: usize>(&self, (a, _): (i32, i32)) -> [i32; W] {

@@ -31,8 +31,7 @@ impl Stripe<'_> {
         let lines = |start: usize| lhs.lines(self.lhs, start..start + step, 0..*depth);
         let run = lines(self.rows.start).len();
         let sums = self.sums().zip(kernel.sums(run));
-        let are_floats = FloatParts::new(self.finish, &self.region(self.rows.clone())).is_some();
-        let floats = kernel.floats(run).filter(|_| are_floats);
+        let floats = kernel.floats(run).filter(|_| self.finish.makes_floats(&self.region(self.rows.clone())));
         let panels = rhs.panels(self.rhs, self.cols.clone());
         for start in self.rows.clone().step_by(step) {
             let tile = Tile { lhs: lines(start), ..self.tile(panels, panels.len()) };

@@ -16,6 +16,8 @@ struct Floats {
     /// Of both sides.
     encodings: [Encoding; 2],
     offsets: [i32; 2],
+    /// Whether the lines of a side have offsets of their own.
+    differ: [bool; 2],
     is_packed: bool,
     /// Numbers for all parameters; in each the axis (see `Parameter`), or none if there is no such stage.
     seed: u64,
@@ -39,32 +41,44 @@ fn floats() -> impl Strategy<Value = Floats> {
     let stages = (axis(), option::of(axis()), option::of(axis()), option::of((-2f32..0.0, 0f32..2.0)));
     let element = prop_oneof![2 => Just(Element::F32), 1 => Just(Element::Bf16), 1 => Just(Element::F16)];
     let result = (element, prop_oneof![Just(0usize), 1usize..40]);
-    ((shape, any::<bool>(), any::<u64>()), (encoding(), encoding(), offset(), offset()), stages, result).prop_map(
-        |((shape, is_packed, seed), (l, r, a, b), (scale_axis, factor_axis, bias_axis, clamp), (element, gap))| {
-            let (encodings, offsets) = ([l, r], [a, b]);
-            Floats {
-                shape,
-                encodings,
-                offsets,
-                is_packed,
-                seed,
-                scale_axis,
-                factor_axis,
-                bias_axis,
-                clamp,
-                element,
-                gap,
-            }
-        },
-    )
+    let differ = prop_oneof![3 => Just([false, false]), 3 => Just([true, false]), 1 => Just([false, true]), 1 => Just([true, true])];
+    ((shape, any::<bool>(), any::<u64>()), (encoding(), encoding(), offset(), offset(), differ), stages, result)
+        .prop_map(
+            |(
+                (shape, is_packed, seed),
+                (l, r, a, b, differ),
+                (scale_axis, factor_axis, bias_axis, clamp),
+                (element, gap),
+            )| {
+                let (encodings, offsets) = ([l, r], [a, b]);
+                Floats {
+                    shape,
+                    encodings,
+                    offsets,
+                    differ,
+                    is_packed,
+                    seed,
+                    scale_axis,
+                    factor_axis,
+                    bias_axis,
+                    clamp,
+                    element,
+                    gap,
+                }
+            },
+        )
 }
 
 fn check(case: &Floats) {
     let (rows, cols, depth) = case.shape;
     let (most, shape) = (rows.max(cols), (rows, cols));
     let [lhs, rhs] = [rows, cols].map(|lines| noise(case.seed ^ lines as u64, false, lines * depth));
+    let offsets = [0, 1].map(|side| -> Vec<i32> {
+        let of_line = |line: usize| if case.differ[side] { line as i32 * 3 % 17 } else { 0 };
+        (0..most).map(|line| case.offsets[side] + of_line(line)).collect()
+    });
     let number = |side: usize, data: &[u8], line: usize, d: usize| {
-        i64::from(case.encodings[side].decode(data[line * depth + d])) + i64::from(case.offsets[side])
+        i64::from(case.encodings[side].decode(data[line * depth + d])) + i64::from(offsets[side][line])
     };
     let sums = reference::product(case.shape, |i, d| number(0, &lhs, i, d), |d, j| number(1, &rhs, j, d));
     // So that results are of the order of 1.
@@ -92,7 +106,10 @@ fn check(case: &Floats) {
         let purpose = Purpose { side: Side::Rhs, result: ResultOrder::RowMajor, other: case.encodings[0] };
         let packing = Packing { offset: Offset::Uniform(0), purpose, bits: Bits::new(8).unwrap(), segments: None };
         let packed = Packed::new(context.kernel, &operand(1, &rhs, cols), &packing, None).unwrap();
-        let [a, b] = case.offsets.map(Offset::Uniform);
+        let [a, b] = [(0, rows), (1, cols)].map(|(side, lines)| match case.differ[side] {
+            true => Offset::PerLine(&offsets[side][..lines]),
+            false => Offset::Uniform(case.offsets[side]),
+        });
         let rhs = if case.is_packed { Factor::packed(&packed, b) } else { Factor::new(operand(1, &rhs, cols), b) };
         let lhs = Factor::new(operand(0, &lhs, rows), a);
         macro_rules! check {
@@ -139,6 +156,7 @@ fn a_product_of_more_panels_than_stay_near_becomes_floats() {
         shape: (70, 1100, 70),
         encodings: [Encoding::U8, Encoding::S8],
         offsets: [-3, 5],
+        differ: [true, false],
         is_packed: true,
         seed: 7,
         scale_axis: 2,
