@@ -13,7 +13,7 @@ use crate::pack::Groups;
 use session::HEIGHT;
 use std::mem::MaybeUninit;
 use std::ops::Range;
-use walk::{Place, ROWS, Rows, Strip};
+use walk::{Copied, Place, ROWS, Rows, Strip, with_copies};
 
 mod beside;
 #[cfg(test)]
@@ -62,7 +62,7 @@ fn is_supported() -> bool {
 unsafe fn tile(tile: &Tile, acc: &mut [i32]) {
     let count = tile.lhs.count();
     // SAFETY: this function's own promise, which a session is a part of.
-    let mut strip = unsafe { Strip::new(tile, 1) };
+    let mut strip = unsafe { Strip::new(tile, 1, None) };
     strip.set(tile.lhs);
     let sums = Place { at: acc[..count * WIDTH].as_mut_ptr(), pitch: size_of::<[i32; WIDTH]>() };
     let from = if tile.fresh { Place::same(&[0; WIDTH]) } else { sums };
@@ -89,11 +89,23 @@ fn near(panels: usize, of_panel: usize) -> impl Iterator<Item = Range<usize>> {
 /// As a [`SumsFn`](super::SumsFn), of all panels of the columns.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 unsafe fn sums(tile: &Tile, sums: &Sums) {
-    let (count, panels) = (tile.lhs.count(), sums.cols.len().div_ceil(WIDTH));
+    let panels = sums.cols.len().div_ceil(WIDTH);
+    // SAFETY: this function's own promise.
+    with_copies(&tile.lhs, panels, |room| unsafe { sums_in(room, tile, panels, sums) });
+}
+
+/// With room for copies of lines, or without.
+///
+/// # Safety
+/// As for a [`SumsFn`](super::SumsFn).
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+unsafe fn sums_in(room: Option<&mut Copied>, tile: &Tile, panels: usize, sums: &Sums) {
+    let count = tile.lhs.count();
     let (of_panel, terms) = (tile.rhs.len() / panels, sums.terms(count));
     let (place, stride) = sums.place(count);
     // SAFETY: this function's own promise, which a session is a part of.
-    let mut strip = unsafe { Strip::new(tile, panels) };
+    let mut strip = unsafe { Strip::new(tile, panels, room) };
     let mut room = Rows::NONE;
     let mut of_cols = [const { MaybeUninit::<[i32; WIDTH]>::uninit() }; PANELS];
     for some in near(panels, of_panel) {

@@ -125,5 +125,14 @@ pub(crate) struct Panel {
     pub last: Last,
 }
 
+#[allow(dead_code, reason = "not all architectures have such kernels")]
+impl Panel {
+    /// How many columns there are: the first ones. (To count the bits is not an instruction of every processor.)
+    #[inline(always)]
+    pub(crate) fn cols(&self) -> usize {
+        WIDTH - self.mask.leading_zeros() as usize
+    }
+}
+
 /// 32 bits for each column.
 pub(crate) type Lanes = [[i32; WIDTH / 2]; 2];

@@ -61,6 +61,13 @@ pub(crate) struct Last {
     pub greatest: i32,
 }
 
+impl Last {
+    #[inline(always)]
+    fn byte(&self, number: i32) -> u8 {
+        number.wrapping_add(self.offset).max(self.least).min(self.greatest) as u8
+    }
+}
+
 /// Rows of sums, what is added to those of each (nothing, if there are no terms), and how many columns become bytes.
 #[derive(Clone, Copy)]
 pub(crate) struct Rows<'a, const W: usize> {
@@ -79,19 +86,28 @@ impl<const W: usize> Rows<'_, W> {
 /// With what the function around it is compiled for. Each row's bytes go to the next place, which has room for all.
 #[inline(always)]
 pub(super) fn requantize<const W: usize>(rule: Rule, columns: &Columns, last: Last, rows: Rows<W>, to: Block<u8>) {
+    // Each by itself, so that it is a loop without the others.
     match rule {
-        Rule::Twice => each(columns, last, rows, to, |x, factor, exponent| {
-            rounding_divide_by_pot(high_mul_below_one(x, factor), right(exponent))
-        }),
-        Rule::TwiceUp => each(columns, last, rows, to, |x, factor, exponent| {
-            rounding_shift_right_up(high_mul_below_one(x, factor), right(exponent))
-        }),
-        Rule::Once => each(columns, last, rows, to, |x, factor, exponent| {
-            // |product| ≤ 2⁶² - 2³¹, so that no result saturates.
-            let (product, shift) = (i64::from(x) * i64::from(factor), 31 + right(exponent));
-            ((product + (1 << (shift - 1))) >> shift) as i32
-        }),
-        Rule::Float => each(columns, last, rows, to, |x, factor, _| rounded(x as f32 * f32::from_bits(factor as u32))),
+        Rule::Twice => each(columns, last, rows, to, |x, factor, exponent| Rule::Twice.scaled(x, factor, exponent)),
+        Rule::TwiceUp => each(columns, last, rows, to, |x, factor, exponent| Rule::TwiceUp.scaled(x, factor, exponent)),
+        Rule::Once => each(columns, last, rows, to, |x, factor, exponent| Rule::Once.scaled(x, factor, exponent)),
+        Rule::Float => each(columns, last, rows, to, |x, factor, exponent| Rule::Float.scaled(x, factor, exponent)),
+    }
+}
+
+impl Rule {
+    #[inline(always)]
+    fn scaled(self, x: i32, factor: i32, exponent: i32) -> i32 {
+        match self {
+            Rule::Twice => rounding_divide_by_pot(high_mul_below_one(x, factor), right(exponent)),
+            Rule::TwiceUp => rounding_shift_right_up(high_mul_below_one(x, factor), right(exponent)),
+            Rule::Once => {
+                // |product| ≤ 2⁶² - 2³¹, so that no result saturates.
+                let (product, shift) = (i64::from(x) * i64::from(factor), 31 + right(exponent));
+                ((product + (1 << (shift - 1))) >> shift) as i32
+            }
+            Rule::Float => rounded(x as f32 * f32::from_bits(factor as u32)),
+        }
     }
 }
 
@@ -116,8 +132,7 @@ fn each<const W: usize>(
         let (of_row, mut bytes) = (rows.term(i), [0; W]);
         for j in 0..W {
             let sum = sums[j].wrapping_add(added[j]).wrapping_add(of_row);
-            let number = scaled(sum, factors[j], exponents[j]).wrapping_add(last.offset);
-            bytes[j] = number.max(last.least).min(last.greatest) as u8;
+            bytes[j] = last.byte(scaled(sum, factors[j], exponents[j]));
         }
         match to.first_chunk_mut() {
             Some(whole) => *whole = bytes,

@@ -1,6 +1,6 @@
 //! Tiles whose sums become the result, each while the next one is multiplied.
 
-use super::walk::{Place, ROWS, Rows, Strip};
+use super::walk::{Copied, Place, ROWS, Rows, Strip, with_copies};
 use super::{near, strips};
 use crate::kernel::relay::{Panel, Strip as Job, WIDTH};
 use crate::kernel::requantize::avx512::Finisher;
@@ -42,9 +42,21 @@ pub(super) trait Outcome {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 pub(super) unsafe fn multiply<O: Outcome>(tile: &Tile, panels: usize, outcome: &O) {
+    // SAFETY: this function's own promise.
+    with_copies(&tile.lhs, panels, |room| unsafe { multiply_in(room, tile, panels, outcome) });
+}
+
+/// With room for copies of lines, or without.
+///
+/// # Safety
+/// As for [`multiply`].
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+unsafe fn multiply_in<O: Outcome>(room: Option<&mut Copied>, tile: &Tile, panels: usize, outcome: &O) {
     let of_panel = tile.rhs.len() / panels;
     // SAFETY: this function's own promise, which a session is a part of.
-    let mut strip = unsafe { Strip::new(tile, panels) };
+    let mut strip = unsafe { Strip::new(tile, panels, room) };
+    let share = ROWS.div_ceil(strip.parts).next_multiple_of(TOGETHER);
     // Of two tiles: the one at hand, and the one before; and what the rows of two strips add.
     let (mut rooms, mut terms) = ([Rows::NONE; 2], [[0; ROWS]; 2]);
     let mut turn = 0;
@@ -65,7 +77,6 @@ pub(super) unsafe fn multiply<O: Outcome>(tile: &Tile, panels: usize, outcome: &
                         None => strip.multiply(rhs, cols, first, now.place(), || {}),
                         Some(open) => {
                             let (sums, terms) = (before.first(open.rows), &terms[open.strip]);
-                            let share = open.rows.div_ceil(strip.parts()).next_multiple_of(TOGETHER);
                             strip.multiply(rhs, cols, first, now.place(), || open.finish(outcome, sums, terms, share));
                             open.finish(outcome, sums, terms, ROWS);
                         }
@@ -140,7 +151,7 @@ impl<'a> Outcome for Bytes<'a> {
         // SAFETY: this function's own promise.
         let panel = unsafe { self.panel(panel) };
         let first = panel.added.as_flattened().first_chunk().expect("a number for each column");
-        (panel.mask.count_ones() as usize, first)
+        (panel.cols(), first)
     }
 
     #[inline(always)]
@@ -157,7 +168,7 @@ impl<'a> Outcome for Bytes<'a> {
         // SAFETY: this function's own promise.
         unsafe {
             let panel = job.result.panels[job.panels.start + panel].assume_init_ref();
-            let cols = col..col + panel.mask.count_ones() as usize;
+            let cols = col..col + panel.cols();
             Finisher::new(panel, has_terms, job.out, (job.row + rows.start..job.row + rows.end, cols))
         }
     }

@@ -9,6 +9,7 @@ use crate::matrix::{Encoding, Lines};
 use std::arch::asm;
 use std::arch::x86_64::*;
 use std::mem::{MaybeUninit, offset_of};
+use std::ops::Range;
 
 /// Rows of a tile.
 pub(super) const ROWS: usize = 2 * HEIGHT;
@@ -62,12 +63,59 @@ impl Place {
     }
 }
 
-/// Which sides are signed. (Numbers, for the assembly.)
+/// Which sides are signed. (Numbers, for the assembly, and from 0 on.)
 mod signs {
     pub(super) const OF_NEITHER: usize = 0;
     pub(super) const OF_PANEL: usize = 1;
     pub(super) const OF_LINES: usize = 2;
     pub(super) const OF_BOTH: usize = 3;
+}
+
+/// Of lines that do not begin on cache lines, so many steps are copied to where they do, which takes less time than to load them
+/// from two each; but not beside so few panels.
+const COPIED: usize = 16;
+const FEW_PANELS: usize = 3;
+
+/// The first steps of lines. An odd number of steps apart, lest all lie at the same place of caches' pages.
+#[repr(C, align(64))]
+pub(super) struct Copied(MaybeUninit<[[[u8; STEP]; COPIED + 1]; ROWS]>);
+
+/// Calls `then` with room for copies of lines, if they are to be copied beside so many panels. It is so large that to have it takes
+/// as long as small products.
+#[inline(always)]
+pub(super) fn with_copies(lines: &Lines, panels: usize, then: impl FnOnce(Option<&mut Copied>)) {
+    #[inline(never)]
+    fn apart(then: impl FnOnce(Option<&mut Copied>)) {
+        then(Some(&mut Copied(MaybeUninit::uninit())));
+    }
+    let (first, pitch, _) = lines.places();
+    let are_even = (first.addr() | pitch).is_multiple_of(STEP);
+    if are_even || lines.runs() > 1 || panels <= FEW_PANELS { then(None) } else { apart(then) }
+}
+
+impl Copied {
+    /// Where this step of the first line lies, and how far lines are apart.
+    fn places(&mut self, step: usize) -> (*mut u8, usize) {
+        (self.0.as_mut_ptr().cast::<u8>().wrapping_add(step * STEP), (COPIED + 1) * STEP)
+    }
+}
+
+/// Copies bytes of each line, a step at most, and zeros to the end of the step, to places so far apart.
+///
+/// # Safety
+/// There is room for as many steps as there are lines, on cache lines.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+unsafe fn copy(lines: Lines, bytes: Range<usize>, (to, pitch): (*mut u8, usize)) {
+    let mask = u64::MAX >> (STEP - bytes.len());
+    for (row, line) in lines.iter().enumerate() {
+        let bytes = &line[bytes.clone()];
+        // SAFETY: the bytes of the mask are those of the slice; and this function's own promise.
+        unsafe {
+            let bytes = _mm512_maskz_loadu_epi8(mask, bytes.as_ptr().cast());
+            _mm512_store_si512(to.wrapping_add(row * pitch).cast(), bytes);
+        }
+    }
 }
 
 /// At most [`ROWS`] lines, which are multiplied by one panel after the other.
@@ -78,9 +126,16 @@ pub(super) struct Strip<'a> {
     /// Bytes of a run of a line, and of the panel that it meets.
     len: usize,
     of_run: usize,
-    signs: usize,
-    /// Whether the lines come from far, and a panel stays near, or the other way round.
-    is_streamed: bool,
+    /// Whole steps of a run, how many of them are multiplied together, and how many are copied.
+    steps: usize,
+    together: usize,
+    copied: usize,
+    room: Option<&'a mut Copied>,
+    /// In how many parts a tile is multiplied, at least.
+    pub parts: usize,
+    shape: Shape,
+    /// What multiplies by panels of no more than half their width, and by others.
+    ways: [Multiply; 2],
     /// Not cleared, which would take longer than small products: what they hold besides is multiplied by zeros, or for nothing.
     copies: MaybeUninit<Copies>,
 }
@@ -94,12 +149,12 @@ struct Copies {
 }
 
 impl<'a> Strip<'a> {
-    /// Those of a tile beside so many panels, of which the lines are still to be [set](Self::set). For fewer lines than a register can
-    /// have rows, registers have fewer.
+    /// Those of a tile beside so many panels, of which the lines are still to be [set](Self::set), and copied if there is room. For
+    /// fewer lines than a register can have rows, registers have fewer.
     ///
     /// # Safety
     /// The CPU has AMX, and this thread has begun a session, in which no other strip is used from now on.
-    pub(super) unsafe fn new(tile: &Tile<'a>, panels: usize) -> Self {
+    pub(super) unsafe fn new(tile: &Tile<'a>, panels: usize, room: Option<&'a mut Copied>) -> Self {
         let of_panel = tile.rhs.len() / panels;
         let (len, runs) = (tile.lhs.len(), tile.lhs.runs());
         let of_run = if runs == 1 { of_panel } else { len / 4 * GROUP };
@@ -112,10 +167,26 @@ impl<'a> Strip<'a> {
             (Encoding::S8, Encoding::U8) => signs::OF_LINES,
             (Encoding::S8, Encoding::S8) => signs::OF_BOTH,
         };
+        let shape = Shape { signs, is_tall: false, is_streamed: panels == 1 };
         let rows = tile.lhs.count().clamp(1, HEIGHT);
+        let steps = len / STEP;
+        let together = (runs * steps / PARTS).max(1);
         // SAFETY: this function's own promise.
         unsafe { configure(rows) }
-        Self { lines: Lines::NONE, rows, len, of_run, signs, is_streamed: panels == 1, copies: MaybeUninit::uninit() }
+        Self {
+            lines: Lines::NONE,
+            rows,
+            len,
+            of_run,
+            steps,
+            together,
+            copied: if room.is_some() { steps.min(COPIED) / together * together } else { 0 },
+            room,
+            parts: runs * if together == 1 { steps } else { steps.div_ceil(together) }.max(1),
+            shape,
+            ways: shape.ways(),
+            copies: MaybeUninit::uninit(),
+        }
     }
 
     /// Goes to these lines: as many as a register has rows, or more if it has as many as it can have.
@@ -124,40 +195,25 @@ impl<'a> Strip<'a> {
     pub(super) fn set(&mut self, lines: Lines<'a>) {
         assert!(lines.count() >= self.rows && lines.count() <= if self.rows < HEIGHT { self.rows } else { ROWS });
         self.lines = lines;
-        if lines.runs() == 1 && !self.len.is_multiple_of(STEP) {
-            self.copy(0, self.len / STEP * STEP);
+        self.shape.is_tall = lines.count() > HEIGHT;
+        self.ways = self.shape.ways();
+        if lines.runs() > 1 {
+            return;
+        }
+        for step in 0..self.copied {
+            let room = self.room.as_mut().expect("room for steps that are copied");
+            // SAFETY: there is room for all lines, here and below.
+            unsafe { copy(lines, step * STEP..(step + 1) * STEP, room.places(step)) }
+        }
+        if !self.len.is_multiple_of(STEP) {
+            // SAFETY: as above.
+            unsafe { copy(lines, self.steps * STEP..self.len, self.ends()) }
         }
     }
 
-    /// Copies the bytes of a step of each line, as many as there are.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512bw")]
-    fn copy(&mut self, run: usize, at: usize) {
-        let count = STEP.min(self.len - at);
-        let mask = u64::MAX >> (STEP - count);
-        for (row, line) in self.lines.run(run).iter().enumerate() {
-            let bytes = &line[at..at + count];
-            // SAFETY: the bytes of the mask are those of the slice, and there is room for as many rows as lines.
-            unsafe {
-                let bytes = _mm512_maskz_loadu_epi8(mask, bytes.as_ptr().cast());
-                _mm512_store_si512(self.copied(row).cast_mut().cast(), bytes);
-            }
-        }
-    }
-
-    /// Where the copy of a line lies.
-    fn copied(&mut self, row: usize) -> *const u8 {
-        self.copies.as_mut_ptr().cast::<u8>().wrapping_add(offset_of!(Copies, lines) + row * STEP)
-    }
-
-    /// In how many parts a tile is multiplied, at least.
-    pub(super) fn parts(&self) -> usize {
-        self.lines.runs() * (self.len / STEP).div_ceil(self.together()).max(1)
-    }
-
-    /// Steps of a part.
-    fn together(&self) -> usize {
-        (self.lines.runs() * (self.len / STEP) / PARTS).max(1)
+    /// Where the ends of lines are copied to, and how far they are apart.
+    fn ends(&mut self) -> (*mut u8, usize) {
+        (self.copies.as_mut_ptr().cast::<u8>().wrapping_add(offset_of!(Copies, lines)), STEP)
     }
 
     /// Multiplies the lines by a panel of so many columns, with which as many bytes follow as are given, and does something else
@@ -176,31 +232,39 @@ impl<'a> Strip<'a> {
         to: Place,
         mut beside: impl FnMut(),
     ) {
-        let count = self.lines.count();
-        assert!(self.lines.runs() * self.of_run <= panel.len());
+        let (shape, runs) = (self.shape, self.lines.runs());
+        assert!(runs * self.of_run <= panel.len());
         // The second register begins within the first, or after it: what is computed twice is the same.
-        let (is_tall, second) = (count > HEIGHT, count.saturating_sub(HEIGHT));
-        let shape = Shape { signs: self.signs, is_tall, is_wide: cols > WIDTH / 2, is_streamed: self.is_streamed };
-        let (multiply, (first, pitch, step)) = (shape.multiply(), self.lines.places());
+        let second = self.lines.count().saturating_sub(HEIGHT);
+        let (multiply, (first, pitch, step)) = (self.ways[usize::from(cols > WIDTH / 2)], self.lines.places());
+        let copied = self.room.as_mut().map(|room| room.places(0));
         // SAFETY: this function's own promise. Lines and the panel reach as far as they are read.
         unsafe {
             shape.begin(from, second);
-            for run in 0..self.lines.runs() {
+            for run in 0..runs {
                 let line = first.wrapping_add(run * step);
                 let panel = &panel[run * self.of_run..];
-                let (steps, together) = (self.len / STEP, self.together());
-                for at in (0..steps).step_by(together) {
+                // Not `step_by`, which divides.
+                let mut at = 0;
+                while at < self.steps {
+                    let (line, pitch) = match copied {
+                        Some((copied, pitch)) if at < self.copied => (copied.cast_const(), pitch),
+                        _ => (line, pitch),
+                    };
                     let lines = [0, second].map(|row| line.wrapping_add(row * pitch + at * STEP));
-                    let count = together.min(steps - at);
+                    let count = self.together.min(self.steps - at);
                     multiply(lines, pitch, panel.as_ptr().wrapping_add(at * PANEL_STEP), count);
                     beside();
+                    at += self.together;
                 }
                 if !self.len.is_multiple_of(STEP) {
-                    if self.lines.runs() > 1 {
-                        self.copy(run, steps * STEP);
+                    if runs > 1 {
+                        copy(self.lines.run(run), self.steps * STEP..self.len, self.ends());
                     }
-                    let panel = self.last(&panel[steps * PANEL_STEP..]);
-                    multiply([self.copied(0), self.copied(second)], STEP, panel, 1);
+                    let panel = self.last(&panel[self.steps * PANEL_STEP..]);
+                    let (ends, pitch) = self.ends();
+                    let lines = [0, second].map(|row| ends.wrapping_add(row * pitch).cast_const());
+                    multiply(lines, pitch, panel, 1);
                 }
             }
             shape.end(to, second);
@@ -219,12 +283,13 @@ impl<'a> Strip<'a> {
     }
 }
 
-/// How a tile is multiplied: by one register of rows or two, and one of columns or two.
+/// How tiles are multiplied.
 #[derive(Clone, Copy)]
 struct Shape {
     signs: usize,
+    /// By two registers of rows.
     is_tall: bool,
-    is_wide: bool,
+    /// Whether the lines come from far, and a panel stays near, or the other way round.
     is_streamed: bool,
 }
 
@@ -298,24 +363,23 @@ impl Shape {
         }
     }
 
-    /// What multiplies so.
+    /// What multiplies so, by one register of columns and by two.
     #[inline(always)]
-    fn multiply(self) -> Multiply {
-        macro_rules! of_signs {
-            ($($signs:ident)*) => {
-                match (self.signs, self.is_tall, self.is_wide, self.is_streamed) {
-                    $(
-                        (signs::$signs, false, false, _) => multiply::<{ signs::$signs }, 0, 0, 0>,
-                        (signs::$signs, false, true, _) => multiply::<{ signs::$signs }, 0, 1, 0>,
-                        (signs::$signs, true, false, _) => multiply::<{ signs::$signs }, 1, 0, 0>,
-                        (signs::$signs, true, true, false) => multiply::<{ signs::$signs }, 1, 1, 0>,
-                        (signs::$signs, true, true, true) => multiply::<{ signs::$signs }, 1, 1, 1>,
-                    )*
-                    _ => unreachable!("it is one of these"),
-                }
-            };
+    fn ways(self) -> [Multiply; 2] {
+        const fn ways<const SIGNS: usize>() -> [[Multiply; 2]; 3] {
+            [
+                [multiply::<SIGNS, 0, 0, 0>, multiply::<SIGNS, 0, 1, 0>],
+                [multiply::<SIGNS, 1, 0, 0>, multiply::<SIGNS, 1, 1, 0>],
+                [multiply::<SIGNS, 1, 0, 0>, multiply::<SIGNS, 1, 1, 1>],
+            ]
         }
-        of_signs! { OF_NEITHER OF_PANEL OF_LINES OF_BOTH }
+        static WAYS: [[[Multiply; 2]; 3]; 4] = [
+            ways::<{ signs::OF_NEITHER }>(),
+            ways::<{ signs::OF_PANEL }>(),
+            ways::<{ signs::OF_LINES }>(),
+            ways::<{ signs::OF_BOTH }>(),
+        ];
+        WAYS[self.signs][if self.is_tall { 1 + usize::from(self.is_streamed) } else { 0 }]
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::{LANES, put_row};
 use crate::kernel::relay::Panel;
-use crate::kernel::requantize::{Words, near};
+use crate::kernel::requantize::near;
 use crate::kernel::vector512::{Vector, plus, resume};
 use crate::matrix::{Block, Output};
 use std::arch::x86_64::*;
@@ -70,13 +70,20 @@ fn finish<const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFIN
 ) {
     let units = Units::<TERMS, SIGNS, SIGNED, CONFINED>::of(panel);
     while let Some((four, others)) = sums.split_first_chunk::<4>()
-        && let Some(to) = to.whole::<4, { 2 * LANES }>()
+        && let Some([a, b, c, d]) = to.whole::<4, { 2 * LANES }>()
     {
         let of_four = if TERMS { terms.split_off(..4).expect("one for each row") } else { &[0; 4] };
         let pair = |i: usize| [&four[i], &four[i + 1]];
-        let [upper, lower] = units.pairs([pair(0), pair(2)], &[[of_four[0], of_four[1]], [of_four[2], of_four[3]]]);
-        for (to, row) in to.into_iter().zip(halves(upper).into_iter().chain(halves(lower))) {
-            put_row(row, to);
+        let terms_of = [[of_four[0], of_four[1]], [of_four[2], of_four[3]]];
+        let ([upper, lower], are_sure) = units.pairs([pair(0), pair(2)], &terms_of);
+        // Not in a loop, for which the compiler brings them to memory first.
+        let ([of_a, of_b], [of_c, of_d]) = (halves(upper), halves(lower));
+        put_row(of_a, a);
+        put_row(of_b, b);
+        put_row(of_c, c);
+        put_row(of_d, d);
+        if !are_sure {
+            correct::<TERMS, SIGNS, SIGNED, CONFINED>(panel, four, of_four, &mut [a, b, c, d]);
         }
         sums = others;
     }
@@ -98,9 +105,13 @@ fn finish_others<const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const
     for (i, rows) in sums.chunks(2).enumerate() {
         let (first, last) = (2 * i, 2 * i + rows.len() - 1);
         let terms = if TERMS { [terms[first], terms[last]] } else { [0; 2] };
-        let [bytes] = units.pairs([[&sums[first], &sums[last]]], &[terms]);
-        for (row, to) in halves(bytes).into_iter().take(rows.len()).zip(&mut *to) {
+        let ([bytes], are_sure) = units.pairs([[&sums[first], &sums[last]]], &[terms]);
+        for (i, row) in halves(bytes).into_iter().take(rows.len()).enumerate() {
+            let Some(to) = to.next() else { return };
             put_row(row, to);
+            if !are_sure {
+                correct::<TERMS, SIGNS, SIGNED, CONFINED>(panel, &rows[i..=i], &terms[i..=i], &mut [to]);
+            }
         }
     }
 }
@@ -113,8 +124,7 @@ fn halves(bytes: Vector) -> [__m256i; 2] {
 
 /// What is done with the sums of a panel's rows, which have terms or not, signs that matter or not, signed bytes or not, and not all
 /// bytes or all.
-struct Units<'p, const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINED: bool> {
-    panel: &'p Panel,
+struct Units<const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINED: bool> {
     scale: [__m512; 2],
     /// What is added to positive products, and to negative ones.
     above: [Vector; 2],
@@ -123,15 +133,14 @@ struct Units<'p, const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const
     greatest: Vector,
 }
 
-impl<'p, const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINED: bool>
-    Units<'p, TERMS, SIGNS, SIGNED, CONFINED>
+impl<const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINED: bool>
+    Units<TERMS, SIGNS, SIGNED, CONFINED>
 {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-    fn of(panel: &'p Panel) -> Self {
+    fn of(panel: &Panel) -> Self {
         let scale = |half: usize| _mm512_castsi512_ps(resume(&panel.scale[half]));
         Self {
-            panel,
             scale: [scale(0), scale(1)],
             above: [resume(&panel.above[0]), resume(&panel.above[1])],
             below: [resume(&panel.below[0]), resume(&panel.below[1])],
@@ -147,7 +156,7 @@ impl<'p, const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINE
         &self,
         sums: [[&[i32; 2 * LANES]; 2]; PAIRS],
         terms: &[[i32; 2]; PAIRS],
-    ) -> [Vector; PAIRS] {
+    ) -> ([Vector; PAIRS], bool) {
         let (mut least, mut words) = (_mm512_set1_epi16(-1), [[_mm512_setzero_si512(); 2]; PAIRS]);
         for (words, (sums, terms)) in words.iter_mut().zip(sums.iter().zip(terms)) {
             for (words, (sums, term)) in words.iter_mut().zip(sums.iter().zip(terms)) {
@@ -156,15 +165,8 @@ impl<'p, const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINE
             }
         }
         let mut bytes = [_mm512_setzero_si512(); PAIRS];
-        // Of the lower words.
-        let is_sure = _mm512_mask_cmplt_epu16_mask(0x5555_5555, least, _mm512_set1_epi16(near::IN_DOUBT as i16)) == 0;
-        for (i, bytes) in bytes.iter_mut().enumerate() {
-            *bytes = match is_sure {
-                true => self.bytes(words[i][0], words[i][1]),
-                false => in_doubt(self.panel, sums[i], &terms[i]),
-            };
-        }
-        bytes
+        bytes.iter_mut().zip(&words).for_each(|(bytes, words)| *bytes = self.bytes(words[0], words[1]));
+        (bytes, doubts(least) == 0)
     }
 
     /// The numbers of a row, of both halves in turn, with their offset; and what is less than [`near::IN_DOUBT`] in lower words if a
@@ -219,11 +221,36 @@ impl<'p, const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINE
     }
 }
 
-/// The bytes of two rows of which a number is in doubt.
+/// Which numbers are in doubt, of such ones: a bit for each lower word.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+fn doubts(units: Vector) -> u32 {
+    _mm512_mask_cmplt_epu16_mask(0x5555_5555, units, _mm512_set1_epi16(near::IN_DOUBT as i16))
+}
+
+/// Puts right those bytes of rows that were in doubt. One by one, for seldom are there two.
 #[cold]
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-fn in_doubt(panel: &Panel, sums: [&[i32; 2 * LANES]; 2], terms: &[i32; 2]) -> Vector {
-    let columns = super::columns_of(panel, Words::Same(0));
-    super::in_doubt::<_, 2, true>(panel.rule, &columns, &panel.last, &[*sums[0], *sums[1]], terms)
+fn correct<const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINED: bool>(
+    panel: &Panel,
+    sums: &[[i32; 2 * LANES]],
+    terms: &[i32],
+    rows: &mut [&mut [u8]],
+) {
+    let units = Units::<TERMS, SIGNS, SIGNED, CONFINED>::of(panel);
+    for ((sums, term), row) in sums.iter().zip(terms).zip(rows) {
+        for (half, sums) in sums.as_chunks().0.iter().enumerate() {
+            let mut doubts = doubts(units.units(sums, term, half));
+            while doubts != 0 {
+                let lane = doubts.trailing_zeros() as usize / 2;
+                doubts &= doubts - 1;
+                if let Some(byte) = row.get_mut(half * LANES + lane) {
+                    let sum = if TERMS { sums[lane].wrapping_add(*term) } else { sums[lane] };
+                    let number = panel.rule.scaled(sum, panel.factor[half][lane], panel.exponent[half][lane]);
+                    *byte = panel.last.byte(number);
+                }
+            }
+        }
+    }
 }
