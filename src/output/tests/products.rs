@@ -151,19 +151,22 @@ proptest! {
 }
 
 #[test]
-fn a_product_of_more_panels_than_stay_near_becomes_floats() {
-    check(&Floats {
-        shape: (70, 1100, 70),
-        encodings: [Encoding::U8, Encoding::S8],
-        offsets: [-3, 5],
-        differ: [true, false],
-        is_packed: true,
-        seed: 7,
-        scale_axis: 2,
-        factor_axis: Some(1),
-        bias_axis: Some(2),
-        clamp: None,
-        element: Element::F32,
-        gap: 1,
-    });
+fn wide_and_deep_products_become_floats() {
+    // More panels than stay near; and lines of which no cache line is the first, so long that not all of them is copied.
+    for shape in [(70, 1100, 70), (70, 130, 1310)] {
+        check(&Floats {
+            shape,
+            encodings: [Encoding::U8, Encoding::S8],
+            offsets: [-3, 5],
+            differ: [true, false],
+            is_packed: true,
+            seed: 7,
+            scale_axis: 2,
+            factor_axis: Some(1),
+            bias_axis: Some(2),
+            clamp: None,
+            element: Element::F32,
+            gap: 1,
+        });
+    }
 }
