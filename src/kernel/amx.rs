@@ -54,7 +54,7 @@ pub(super) static TILES: Kernel = Kernel {
 static RELAY: RelayFns = RelayFns { panel: relay_panel, multiply, finish, finish_rows };
 
 fn is_supported() -> bool {
-    (avx512vnni::ROW.is_supported)() && session::is_permitted()
+    (avx512vnni::ROW.is_supported)() && cpu_has!("avx512vbmi") && session::is_permitted()
 }
 
 /// As a [`TileFn`](super::TileFn).
@@ -65,7 +65,7 @@ unsafe fn tile(tile: &Tile, acc: &mut [i32]) {
     let mut strip = unsafe { Strip::new(tile, 1, None) };
     strip.set(tile.lhs);
     let sums = Place { at: acc[..count * WIDTH].as_mut_ptr(), pitch: size_of::<[i32; WIDTH]>() };
-    let from = if tile.fresh { Place::same(&[0; WIDTH]) } else { sums };
+    let from = if tile.fresh { None } else { Some(sums) };
     // SAFETY: this function's own promise, and there is room for all sums.
     unsafe {
         strip.multiply(tile.rhs, tile.cols, from, sums, || {});
@@ -107,18 +107,21 @@ unsafe fn sums_in(room: Option<&mut Copied>, tile: &Tile, panels: usize, sums: &
     // SAFETY: this function's own promise, which a session is a part of.
     let mut strip = unsafe { Strip::new(tile, panels, room) };
     let mut room = Rows::NONE;
+    let has_added = sums.offsets.0 != 0;
     let mut of_cols = [const { MaybeUninit::<[i32; WIDTH]>::uninit() }; PANELS];
     for some in near(panels, of_panel) {
         // Not one by one: what was just stored is not yet there to be loaded.
-        for (of_cols, panel) in of_cols.iter_mut().zip(some.clone()) {
-            of_cols.write(sums.panel::<WIDTH>(panel).of_cols());
+        if has_added {
+            for (of_cols, panel) in of_cols.iter_mut().zip(some.clone()) {
+                of_cols.write(sums.panel::<WIDTH>(panel).of_cols());
+            }
         }
         for rows in strips(count) {
             strip.set(tile.lhs.part(rows.clone()));
             for panel in some.clone() {
                 let part = sums.panel::<WIDTH>(panel);
                 // SAFETY: it was written above.
-                let added = Place::same(unsafe { of_cols[panel - some.start].assume_init_ref() });
+                let added = has_added.then(|| Place::same(unsafe { of_cols[panel - some.start].assume_init_ref() }));
                 let cols = part.cols.len();
                 // They go there by themselves if nothing is left to be added, and nothing lies beyond them.
                 let is_direct = terms.times == 0 && cols == WIDTH;

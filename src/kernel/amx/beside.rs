@@ -13,11 +13,11 @@ pub(super) trait Outcome {
     /// What is known of a tile that is multiplied.
     type Open;
 
-    /// How many columns a panel has, and what each one's sums begin with.
+    /// How many columns a panel has, and what each one's sums begin with, if not zeros.
     ///
     /// # Safety
     /// There is such a panel.
-    unsafe fn begin(&self, panel: usize) -> (usize, &[i32; WIDTH]);
+    unsafe fn begin(&self, panel: usize) -> (usize, Option<&[i32; WIDTH]>);
 
     /// What is added to the sums of each row, if not zeros.
     fn fill_terms(&self, rows: Range<usize>, terms: &mut [i32]);
@@ -31,7 +31,7 @@ pub(super) trait Outcome {
     /// Finishes its next rows, of which so many are done, with these sums and terms.
     ///
     /// # Safety
-    /// The CPU has the features of AVX-512 VNNI's kernel; and as above.
+    /// The CPU has the features of AVX-512 VNNI's kernel and AVX-512 VBMI; and as above.
     unsafe fn finish(&self, open: &mut Self::Open, done: usize, sums: &[[i32; WIDTH]], terms: &[i32]);
 }
 
@@ -72,7 +72,7 @@ unsafe fn multiply_in<O: Outcome>(room: Option<&mut Copied>, tile: &Tile, panels
                 // SAFETY: this function's own promise; and the room before was written.
                 unsafe {
                     let (cols, first) = outcome.begin(panel);
-                    let (rhs, first) = (&tile.rhs[panel * of_panel..], Place::same(first));
+                    let (rhs, first) = (&tile.rhs[panel * of_panel..], first.map(Place::same));
                     match &mut open {
                         None => strip.multiply(rhs, cols, first, now.place(), || {}),
                         Some(open) => {
@@ -147,11 +147,10 @@ impl<'a> Outcome for Bytes<'a> {
     type Open = Finisher<'a>;
 
     #[inline(always)]
-    unsafe fn begin(&self, panel: usize) -> (usize, &[i32; WIDTH]) {
+    unsafe fn begin(&self, panel: usize) -> (usize, Option<&[i32; WIDTH]>) {
         // SAFETY: this function's own promise.
         let panel = unsafe { self.panel(panel) };
-        let first = panel.added.as_flattened().first_chunk().expect("a number for each column");
-        (panel.cols(), first)
+        (panel.cols(), panel.added.as_flattened().first_chunk())
     }
 
     #[inline(always)]
@@ -186,8 +185,8 @@ impl Outcome for FloatParts<'_> {
     type Open = OfFloats;
 
     #[inline(always)]
-    unsafe fn begin(&self, panel: usize) -> (usize, &[i32; WIDTH]) {
-        (self.cols::<WIDTH>(panel).len(), &[0; WIDTH])
+    unsafe fn begin(&self, panel: usize) -> (usize, Option<&[i32; WIDTH]>) {
+        (self.cols::<WIDTH>(panel).len(), None)
     }
 
     #[inline(always)]

@@ -146,6 +146,10 @@ impl State {
                 *self = Self { config, ..Self::NONE };
             }
             (0x49, 0, None) => self.config = Config::NONE,
+            (0x49, 3, None) => {
+                self.shape(to);
+                self.registers[to] = [[0; STEP]; HEIGHT];
+            }
             // Both ways to load.
             (0x4B, 1 | 3, Some((place, stride))) => {
                 let (rows, bytes) = self.shape(to);
@@ -196,6 +200,8 @@ impl State {
 #[test]
 fn a_session_is_done_instruction_by_instruction() {
     const LDTILECFG_RAX: &[u8] = &[0xC4, 0xE2, 0x78, 0x49, 0x00];
+    const TILEZERO_0: &[u8] = &[0xC4, 0xE2, 0x7B, 0x49, 0xC0];
+    const TILELOADD_0_RCX_RDX: &[u8] = &[0xC4, 0xE2, 0x7B, 0x4B, 0x04, 0x11];
     const TILELOADD_4_RCX_RDX: &[u8] = &[0xC4, 0xE2, 0x7B, 0x4B, 0x24, 0x11];
     const TILELOADDT1_6_R9_R12_64: &[u8] = &[0xC4, 0x82, 0x79, 0x4B, 0x74, 0x21, 0x40];
     const TDPBUSD_0_4_6: &[u8] = &[0xC4, 0xE2, 0x49, 0x5E, 0xC4];
@@ -210,6 +216,8 @@ fn a_session_is_done_instruction_by_instruction() {
     let (mut state, config) = (State::NONE, Config::of(ROWS));
     for (code, rcx) in [
         (LDTILECFG_RAX, 0),
+        (TILELOADD_0_RCX_RDX, lhs_at),
+        (TILEZERO_0, 0),
         (TILELOADD_4_RCX_RDX, lhs_at),
         (TILELOADDT1_6_R9_R12_64, 0),
         (TDPBUSD_0_4_6, 0),

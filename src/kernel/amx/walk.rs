@@ -217,7 +217,7 @@ impl<'a> Strip<'a> {
     }
 
     /// Multiplies the lines by a panel of so many columns, with which as many bytes follow as are given, and does something else
-    /// `beside` each part. The sums begin with what lies at one place, and go to another.
+    /// `beside` each part. The sums begin with what lies at one place, or zeros, and go to another.
     ///
     /// # Safety
     /// The CPU has AMX, and this thread has begun a session. There are sums for all lines at both places, and nobody else uses the
@@ -228,7 +228,7 @@ impl<'a> Strip<'a> {
         &mut self,
         panel: &[u8],
         cols: usize,
-        from: Place,
+        from: Option<Place>,
         to: Place,
         mut beside: impl FnMut(),
     ) {
@@ -319,14 +319,21 @@ macro_rules! load {
 
 /// What the registers hold stays there from one function to the next: the compiler uses none of them.
 impl Shape {
-    /// Has sums begin with what lies there.
+    /// Has sums begin with what lies there, or zeros.
     ///
     /// # Safety
     /// As for [`Strip::multiply`].
     #[inline(always)]
-    unsafe fn begin(self, from: Place, second: usize) {
+    unsafe fn begin(self, from: Option<Place>, second: usize) {
         // SAFETY: this function's own promise.
         unsafe {
+            let Some(from) = from else {
+                asm!(
+                    "tilezero tmm0", "tilezero tmm1", "tilezero tmm2", "tilezero tmm3",
+                    out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _, options(nostack, nomem),
+                );
+                return;
+            };
             asm!(
                 "tileloadd tmm0, [{at} + {pitch}]", "tileloadd tmm1, [{at} + {pitch} + 64]",
                 at = in(reg) from.row(0), pitch = in(reg) from.pitch,

@@ -1,5 +1,5 @@
 //! Rows of sums become bytes in 65536ths of what they are to be, of which the upper words count: so few instructions for each that
-//! a processor does them beside multiplications.
+//! a processor does them beside multiplications with AMX; every one that has it has AVX-512 VBMI, too.
 
 use super::{LANES, put_row};
 use crate::kernel::relay::Panel;
@@ -61,7 +61,7 @@ fn by_bytes<const TERMS: bool, const SIGNS: bool>(panel: &Panel) -> FinishFn {
 }
 
 /// Four rows at once of a whole panel, with few instructions for each, so that the processor sees beyond them.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
 fn finish<const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINED: bool>(
     panel: &Panel,
     to: &mut Block<u8>,
@@ -94,7 +94,7 @@ fn finish<const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFIN
 
 /// Of a part of a panel, and fewer rows.
 #[inline(never)]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
 fn finish_others<const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINED: bool>(
     panel: &Panel,
     to: &mut Block<u8>,
@@ -117,7 +117,7 @@ fn finish_others<const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const
 }
 
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
 fn halves(bytes: Vector) -> [__m256i; 2] {
     [_mm512_castsi512_si256(bytes), _mm512_extracti64x4_epi64::<1>(bytes)]
 }
@@ -137,7 +137,7 @@ impl<const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINED: b
     Units<TERMS, SIGNS, SIGNED, CONFINED>
 {
     #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
     fn of(panel: &Panel) -> Self {
         let scale = |half: usize| _mm512_castsi512_ps(resume(&panel.scale[half]));
         Self {
@@ -151,7 +151,7 @@ impl<const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINED: b
 
     /// The bytes of pairs of rows, those of a pair one after the other.
     #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
     fn pairs<const PAIRS: usize>(
         &self,
         sums: [[&[i32; 2 * LANES]; 2]; PAIRS],
@@ -172,7 +172,7 @@ impl<const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINED: b
     /// The numbers of a row, of both halves in turn, with their offset; and what is less than [`near::IN_DOUBT`] in lower words if a
     /// number is in doubt.
     #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
     fn words(&self, sums: &[i32; 2 * LANES], term: &i32) -> (Vector, Vector) {
         let sums = sums.as_chunks().0;
         let (left, right) = (self.units(&sums[0], term, 0), self.units(&sums[1], term, 1));
@@ -185,7 +185,7 @@ impl<const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINED: b
     /// 65536ths of the numbers of half a row, with their offset and half a number. What is out of range becomes the least integer,
     /// which is in doubt.
     #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
     fn units(&self, sums: &[i32; LANES], term: &i32, half: usize) -> Vector {
         let mut x = resume(sums);
         if TERMS {
@@ -201,7 +201,7 @@ impl<const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINED: b
 
     /// Those of words.
     #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
     fn bytes(&self, upper: Vector, lower: Vector) -> Vector {
         let mut bytes = match SIGNED {
             true => _mm512_packs_epi16(upper, lower),
@@ -213,17 +213,29 @@ impl<const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINED: b
                 false => _mm512_min_epu8(_mm512_max_epu8(bytes, self.least), self.greatest),
             };
         }
-        // Each four columns of both halves side by side, and then in order: of each quarter, four columns of the first half, of the
-        // second, and the same of the next row.
-        let sides = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15));
-        let order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-        _mm512_permutexvar_epi32(order, _mm512_shuffle_epi8(bytes, sides))
+        // SAFETY: it has as many bytes.
+        let order = unsafe { _mm512_loadu_si512(ORDER.as_ptr().cast()) };
+        _mm512_permutexvar_epi8(order, bytes)
     }
 }
 
+/// Which byte of packed words goes where: of each quarter, eight are of the first row, from four columns of both halves in turn, and
+/// eight of the second.
+const ORDER: [u8; 4 * LANES] = {
+    let mut order = [0; 4 * LANES];
+    let mut i = 0;
+    while i < order.len() {
+        let (row, col) = (i / (2 * LANES), i % (2 * LANES));
+        let (half, lane) = (col / LANES, col % LANES);
+        order[i] = (lane / 4 * 16 + row * 8 + lane % 4 * 2 + half) as u8;
+        i += 1;
+    }
+    order
+};
+
 /// Which numbers are in doubt, of such ones: a bit for each lower word.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
 fn doubts(units: Vector) -> u32 {
     _mm512_mask_cmplt_epu16_mask(0x5555_5555, units, _mm512_set1_epi16(near::IN_DOUBT as i16))
 }
@@ -231,7 +243,7 @@ fn doubts(units: Vector) -> u32 {
 /// Puts right those bytes of rows that were in doubt. One by one, for seldom are there two.
 #[cold]
 #[inline(never)]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
 fn correct<const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINED: bool>(
     panel: &Panel,
     sums: &[[i32; 2 * LANES]],
