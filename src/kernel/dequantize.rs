@@ -3,14 +3,16 @@
 use crate::half::{to_bf16, to_f16};
 use crate::matrix::Block;
 
-/// What each column of a panel has of its own: `added` to sums, multiplied by what the row has of it if rows differ, before they are multiplied by `scales`, and `biases` in the end.
+/// What each column of a panel has of its own: `added` to sums (as often as each row has it, if rows differ) before they are multiplied
+/// by `scales`, and `biases` in the end.
 pub(crate) struct FloatColumns<const W: usize> {
     pub added: [i32; W],
     pub scales: [f32; W],
     pub biases: [f32; W],
 }
 
-/// Rows of sums, what is added to those of each, what columns add is multiplied by, and what floats are after the columns' scales.
+/// Rows of sums, what is added to those of each, how often they have what columns add, and what their floats are multiplied by after
+/// the columns' scales.
 #[derive(Clone, Copy)]
 pub(crate) struct FloatRows<'a, const W: usize> {
     pub sums: &'a [[i32; W]],
@@ -77,8 +79,8 @@ fn put_first<const N: usize>(all: [u16; N], to: &mut [u16]) {
 #[cfg(target_arch = "x86_64")]
 macro_rules! rows_of_vectors {
     (features: $features:literal, lanes: $lanes:literal, ints: $Ints:ty, floats: $Floats:ty,
-     $load:ident, $all_ints:ident, $add_ints:ident, $mul_ints:ident, $to_floats:ident, $load_floats:ident, $all:ident, $mul:ident, $add:ident,
-     $max:ident, $min:ident, $store:ident) => {
+     $load:ident, $all_ints:ident, $add_ints:ident, $mul_ints:ident, $to_floats:ident, $load_floats:ident, $all:ident,
+     $mul:ident, $add:ident, $max:ident, $min:ident, $store:ident) => {
         const TWO: usize = 2 * $lanes;
 
         #[target_feature(enable = $features)]
@@ -206,8 +208,8 @@ pub(super) mod avx2 {
 
     rows_of_vectors! {
         features: "avx2", lanes: 8, ints: __m256i, floats: __m256,
-        _mm256_loadu_si256, _mm256_set1_epi32, _mm256_add_epi32, _mm256_mullo_epi32, _mm256_cvtepi32_ps, _mm256_loadu_ps, _mm256_set1_ps,
-        _mm256_mul_ps, _mm256_add_ps, _mm256_max_ps, _mm256_min_ps, _mm256_storeu_ps
+        _mm256_loadu_si256, _mm256_set1_epi32, _mm256_add_epi32, _mm256_mullo_epi32, _mm256_cvtepi32_ps, _mm256_loadu_ps,
+        _mm256_set1_ps, _mm256_mul_ps, _mm256_add_ps, _mm256_max_ps, _mm256_min_ps, _mm256_storeu_ps
     }
 
     /// As [`to_bf16`].
@@ -270,8 +272,8 @@ pub(super) mod avx512 {
 
     rows_of_vectors! {
         features: "avx512f,avx512bw,avx512dq,avx512vl", lanes: 16, ints: __m512i, floats: __m512,
-        _mm512_loadu_si512, _mm512_set1_epi32, _mm512_add_epi32, _mm512_mullo_epi32, _mm512_cvtepi32_ps, _mm512_loadu_ps, _mm512_set1_ps,
-        _mm512_mul_ps, _mm512_add_ps, _mm512_max_ps, _mm512_min_ps, _mm512_storeu_ps
+        _mm512_loadu_si512, _mm512_set1_epi32, _mm512_add_epi32, _mm512_mullo_epi32, _mm512_cvtepi32_ps, _mm512_loadu_ps,
+        _mm512_set1_ps, _mm512_mul_ps, _mm512_add_ps, _mm512_max_ps, _mm512_min_ps, _mm512_storeu_ps
     }
 
     /// As [`to_bf16`].
