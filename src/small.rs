@@ -257,12 +257,11 @@ impl Small {
             }
             if let Some(multiply) = floats {
                 (region.rows, region.row_sums) = (0..rows, &*lhs_sums);
-                if let Some(floats) = FloatParts::new(finish, &region) {
-                    // SAFETY: as above.
-                    unsafe { multiply(&tile, &floats) }
-                    (panel, first) = (panel + count, end);
-                    continue;
-                }
+                let floats = FloatParts::new(finish, &region).expect("as of all columns");
+                // SAFETY: as above.
+                unsafe { multiply(&tile, &floats) }
+                (panel, first) = (panel + count, end);
+                continue;
             }
             let mut top = 0;
             while top < rows {

@@ -100,26 +100,12 @@ macro_rules! rows_of_vectors {
                     rows_as(columns, rows, clamp, to, put, |x, to: &mut [f32]| put_part(x, to))
                 }
                 FloatBlock::Bf16(to) => {
-                    let narrow = |x| to_bf16s(x);
-                    rows_as(
-                        columns,
-                        rows,
-                        clamp,
-                        to,
-                        |x, to: &mut [u16; $lanes]| *to = narrow(x),
-                        |x, to: &mut [u16]| put_first(narrow(x), to),
-                    )
+                    let put_part = |x, to: &mut [u16]| put_first(to_bf16s(x), to);
+                    rows_as(columns, rows, clamp, to, |x, to| *to = to_bf16s(x), put_part)
                 }
                 FloatBlock::F16(to) => {
-                    let narrow = |x| to_f16s(x);
-                    rows_as(
-                        columns,
-                        rows,
-                        clamp,
-                        to,
-                        |x, to: &mut [u16; $lanes]| *to = narrow(x),
-                        |x, to: &mut [u16]| put_first(narrow(x), to),
-                    )
+                    let put_part = |x, to: &mut [u16]| put_first(to_f16s(x), to);
+                    rows_as(columns, rows, clamp, to, |x, to| *to = to_f16s(x), put_part)
                 }
             }
         }

@@ -25,13 +25,13 @@ pub(super) trait Outcome {
     /// Opens the tile of these rows and this panel.
     ///
     /// # Safety
-    /// As above, and nobody else uses its part of the result.
+    /// As above; the CPU runs this kernel, and nobody else uses the tile's part of the result.
     unsafe fn open(&self, rows: Range<usize>, panel: usize) -> Self::Open;
 
     /// Finishes its next rows, of which so many are done, with these sums and terms.
     ///
     /// # Safety
-    /// The CPU has the features of AVX-512 VNNI's kernel and AVX-512 VBMI; and as above.
+    /// As above.
     unsafe fn finish(&self, open: &mut Self::Open, done: usize, sums: &[[i32; WIDTH]], terms: &[i32]);
 }
 
@@ -133,11 +133,11 @@ pub(super) struct Bytes<'a> {
     pub has_terms: bool,
 }
 
-impl Bytes<'_> {
+impl<'a> Bytes<'a> {
     /// # Safety
     /// There is such a panel.
     #[inline(always)]
-    unsafe fn panel(&self, panel: usize) -> &Panel {
+    unsafe fn panel(&self, panel: usize) -> &'a Panel {
         // SAFETY: this function's own promise, and that made to a relay.
         unsafe { self.job.result.panels[self.job.panels.start + panel].assume_init_ref() }
     }
@@ -166,7 +166,7 @@ impl<'a> Outcome for Bytes<'a> {
         let col = job.col + panel * WIDTH;
         // SAFETY: this function's own promise.
         unsafe {
-            let panel = job.result.panels[job.panels.start + panel].assume_init_ref();
+            let panel = self.panel(panel);
             let cols = col..col + panel.cols();
             Finisher::new(panel, has_terms, job.out, (job.row + rows.start..job.row + rows.end, cols))
         }

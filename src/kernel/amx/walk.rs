@@ -180,7 +180,7 @@ impl<'a> Strip<'a> {
             of_run,
             steps,
             together,
-            copied: if room.is_some() { steps.min(COPIED) / together * together } else { 0 },
+            copied: if room.is_some() && runs == 1 { steps.min(COPIED) / together * together } else { 0 },
             room,
             parts: runs * if together == 1 { steps } else { steps.div_ceil(together) }.max(1),
             shape,

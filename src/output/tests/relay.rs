@@ -101,6 +101,13 @@ pub(super) fn of_axis<T: Copy>(axis: u8, values: &[T], (rows, cols): (usize, usi
     }
 }
 
+/// Packed for products with an LHS of this encoding.
+pub(super) fn packed_rhs(context: &Context, rhs: &Operand, other: Encoding) -> Packed {
+    let purpose = Purpose { side: Side::Rhs, result: ResultOrder::RowMajor, other };
+    let packing = Packing { offset: Offset::Uniform(0), purpose, bits: Bits::new(8).unwrap(), segments: None };
+    Packed::new(context.kernel, rhs, &packing, None).unwrap()
+}
+
 fn check(case: &Layers) {
     let (rows, cols, depth) = case.shape;
     let most = rows.max(cols);
@@ -160,9 +167,7 @@ fn check(case: &Layers) {
         let operand = |side: usize, data, lines| {
             Operand::new(data, (lines, depth), depth, Order::DepthContiguous, case.encodings[side])
         };
-        let purpose = Purpose { side: Side::Rhs, result: ResultOrder::RowMajor, other: case.encodings[0] };
-        let packing = Packing { offset: Offset::Uniform(0), purpose, bits: Bits::new(8).unwrap(), segments: None };
-        let packed = Packed::new(context.kernel, &operand(1, &rhs, cols), &packing, None).unwrap();
+        let packed = packed_rhs(context, &operand(1, &rhs, cols), case.encodings[0]);
         let [a, b] = case.offsets.map(Offset::Uniform);
         let rhs = if case.is_packed { Factor::packed(&packed, b) } else { Factor::new(operand(1, &rhs, cols), b) };
         let lhs = Factor::new(operand(0, &lhs, rows), a);
