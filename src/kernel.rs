@@ -393,8 +393,12 @@ macro_rules! kernel {
                         $($($wide)::+::interleave_stretch(rows, added, panels))?
                     },
                     #[allow(unused, reason = "not all have it")]
-                    transpose_sixteen: |lines: &[&[u8]], depths: std::ops::Range<usize>, added: u8, to: &mut [_], pitch: usize| {
-                        $($($wide)::+::transpose_sixteen(lines, depths, added, to, pitch))?
+                    transpose_sixteen: |lines: [&[u8; pack::DEPTHS]; pack::CHUNK], added: u8, to: &mut [_], pitch: usize| {
+                        $($($wide)::+::transpose_sixteen(lines, added, to, pitch))?
+                    },
+                    #[allow(unused, reason = "not all have it")]
+                    transpose_some: |lines: &[&[u8]], added: u8, to: &mut [_], pitch: usize| {
+                        $($($wide)::+::transpose_some(lines, added, to, pitch))?
                     },
                     add_sums: |groups: &[_], encoding, sums: &mut [_; $width]| {
                         $($shuffle)::+::add_sums(groups, encoding, sums)

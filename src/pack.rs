@@ -219,7 +219,7 @@ pub(crate) struct Turn<T, S> {
 }
 
 /// The inner loops of packing an RHS, in groups of `G` bytes, which instruction sets have shuffles for.
-pub(crate) struct Shuffle<T, I, D, F, R, X, S> {
+pub(crate) struct Shuffle<T, I, D, F, R, X, P, S> {
     /// Writes the groups of 8 lines over a stretch of depth, a number added to each byte: those at one depth together, and so
     /// many from one depth to the next.
     pub transpose: T,
@@ -233,9 +233,11 @@ pub(crate) struct Shuffle<T, I, D, F, R, X, S> {
     /// As `interleave_panels`, the lines of four whole panels over a stretch of the depth, given as whole groups of it, if the kernel
     /// says that it has that.
     pub interleave_stretch: R,
-    /// As `transpose`, up to [`CHUNK`] lines over no more than [`DEPTHS`], if the kernel says that it has that. Lines that are
-    /// not there become 0, as do depths up to a whole group.
+    /// As `transpose`, [`CHUNK`] lines over [`DEPTHS`], if the kernel says that it has that.
     pub transpose_sixteen: X,
+    /// As `transpose_sixteen`, no more lines and depths than that, as far as there is room. Lines that are not there become 0, as
+    /// do depths.
+    pub transpose_some: P,
     /// Adds the numbers of a panel's lines over [`DEPTHS`], read in an encoding, to their sums.
     pub add_sums: S,
 }

@@ -7,7 +7,6 @@ use super::vector512::{Vector, load, plus, store as store_sums, store_bytes, zer
 use crate::matrix::{Chunks, Encoding, Lines};
 use crate::pack::{CHUNK, DEPTHS, FOUR_PANELS, TWO_PANELS};
 use std::arch::x86_64::*;
-use std::ops::Range;
 
 /// Which quarters of two vectors `_mm512_shuffle_i32x4` takes: two of the first, then two of the second.
 const FIRST_HALVES: i32 = 0b_01_00_01_00;
@@ -130,28 +129,43 @@ fn load_some(bytes: &[u8], added: Vector) -> Vector {
     _mm512_maskz_add_epi8(mask, bytes, added)
 }
 
-/// Writes the groups of up to 16 lines over some depths, 64 of them or fewer, `pitch` groups from one depth to the next. Lines
-/// that are not there become 0, as do depths up to a whole group.
+/// Writes the groups of 16 lines over 64 depths, `pitch` groups from one depth to the next.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-pub(super) fn transpose_sixteen(lines: &[&[u8]], depths: Range<usize>, added: u8, to: &mut [[u8; 4]], pitch: usize) {
+pub(super) fn transpose_sixteen(lines: [&[u8; DEPTHS]; CHUNK], added: u8, to: &mut [[u8; 4]], pitch: usize) {
     let added = _mm512_set1_epi8(added as i8);
     let mut rows = [zero(); CHUNK];
-    match lines.first_chunk::<CHUNK>() {
-        Some(lines) if depths.len() == DEPTHS => {
-            for (row, line) in rows.iter_mut().zip(lines) {
-                // More lines side by side than processors follow by themselves.
-                prefetch(line.as_ptr().wrapping_add(depths.start + AHEAD));
-                *row = _mm512_add_epi8(load(line[depths.start..].first_chunk().expect("64 depths")), added);
-            }
-        }
-        _ => {
-            for (row, line) in rows.iter_mut().zip(lines) {
-                *row = load_some(&line[depths.clone()], added);
-            }
-        }
+    for (row, line) in rows.iter_mut().zip(lines) {
+        // More lines side by side than processors follow by themselves.
+        prefetch(line.as_ptr().wrapping_add(AHEAD));
+        *row = _mm512_add_epi8(load(line), added);
     }
-    let groups = depths.len().div_ceil(4);
+    // Looked at once, not for each depth.
+    let to = &mut to[..(DEPTHS / 4 - 1) * pitch + CHUNK];
+    transpose_rows(rows, |depth, sixteen| store_sixteen(&mut to[depth * pitch..], sixteen));
+}
+
+/// As [`transpose_sixteen`], no more lines and depths than that, as far as there is room. Lines that are not there become 0, as do
+/// depths.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+pub(super) fn transpose_some(lines: &[&[u8]], added: u8, to: &mut [[u8; 4]], pitch: usize) {
+    let added = _mm512_set1_epi8(added as i8);
+    let mut rows = [zero(); CHUNK];
+    for (row, line) in rows.iter_mut().zip(lines) {
+        *row = load_some(line, added);
+    }
+    transpose_rows(rows, |depth, sixteen| {
+        if let Some(to) = to.get_mut(depth * pitch..).filter(|to| !to.is_empty()) {
+            store_sixteen(to, sixteen);
+        }
+    });
+}
+
+/// Writes each group of 16 lines of 64 bytes.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn transpose_rows(rows: [Vector; CHUNK], mut write: impl FnMut(usize, Vector)) {
     let [a, b, c, d] = *rows.as_chunks().0 else { unreachable!("16 lines are four times four") };
     let fours = [transposed(a), transposed(b), transposed(c), transposed(d)];
     for i in 0..4 {
@@ -160,20 +174,18 @@ pub(super) fn transpose_sixteen(lines: &[&[u8]], depths: Range<usize>, added: u8
         let cd = _mm512_shuffle_i32x4::<FIRST_HALVES>(c, d);
         let ab_high = _mm512_shuffle_i32x4::<SECOND_HALVES>(a, b);
         let cd_high = _mm512_shuffle_i32x4::<SECOND_HALVES>(c, d);
-        let four = [
-            _mm512_shuffle_i32x4::<EVEN_QUARTERS>(ab, cd),
-            _mm512_shuffle_i32x4::<ODD_QUARTERS>(ab, cd),
-            _mm512_shuffle_i32x4::<EVEN_QUARTERS>(ab_high, cd_high),
-            _mm512_shuffle_i32x4::<ODD_QUARTERS>(ab_high, cd_high),
-        ];
-        for (quarter, sixteen) in four.into_iter().enumerate() {
-            let depth = 4 * quarter + i;
-            if depth < groups {
-                let to: &mut [[u8; 4]; CHUNK] = to[depth * pitch..].first_chunk_mut().expect("16 groups");
-                store_bytes(to.as_flattened_mut().first_chunk_mut().expect("64 bytes"), sixteen);
-            }
-        }
+        write(i, _mm512_shuffle_i32x4::<EVEN_QUARTERS>(ab, cd));
+        write(i + 4, _mm512_shuffle_i32x4::<ODD_QUARTERS>(ab, cd));
+        write(i + 8, _mm512_shuffle_i32x4::<EVEN_QUARTERS>(ab_high, cd_high));
+        write(i + 12, _mm512_shuffle_i32x4::<ODD_QUARTERS>(ab_high, cd_high));
     }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn store_sixteen(to: &mut [[u8; 4]], groups: Vector) {
+    let to: &mut [[u8; 4]; CHUNK] = to.first_chunk_mut().expect("16 groups");
+    store_bytes(to.as_flattened_mut().first_chunk_mut().expect("64 bytes"), groups);
 }
 
 /// In each quarter of the vectors, the 4 × 4 matrix of groups, transposed.

@@ -5,7 +5,6 @@ use super::short::copy_short;
 use super::{ALONG_DEPTH, CHUNK, DEPTHS, FOUR_PANELS, LINES, MOST_IN_PLACE, SHORT_RUNS, STRETCH, Shuffle, is_far};
 use crate::matrix::{Chunks, Encoding, Operand};
 use crate::reading::Reading;
-use std::ops::Range;
 
 /// Packs a stretch of all lines of a panel, then sums it, while it is in the fastest cache.
 #[inline(always)]
@@ -21,7 +20,8 @@ pub(crate) fn pack_rhs<const W: usize, const G: usize, const WAY: usize, const W
         impl Fn([&[u8]; G], u8, &mut [[u8; G]], usize),
         impl Fn([&[u8]; G], usize),
         impl Fn(Chunks<FOUR_PANELS>, u8, [&mut [[u8; G]]; 4]),
-        impl Fn(&[&[u8]], Range<usize>, u8, &mut [[u8; G]], usize),
+        impl Fn([&[u8; DEPTHS]; CHUNK], u8, &mut [[u8; G]], usize),
+        impl Fn(&[&[u8]], u8, &mut [[u8; G]], usize),
         impl Fn(&[[u8; G]], Encoding, &mut [i32; W]),
     >,
 ) {
@@ -31,10 +31,18 @@ pub(crate) fn pack_rhs<const W: usize, const G: usize, const WAY: usize, const W
         return;
     }
     let panels: &mut [[u8; G]] = panels.as_chunks_mut().0;
-    let Shuffle { transpose, interleave, interleave_panels, fetch, interleave_stretch, transpose_sixteen, add_sums } =
-        shuffle;
+    let Shuffle {
+        transpose,
+        interleave,
+        interleave_panels,
+        fetch,
+        interleave_stretch,
+        transpose_sixteen,
+        transpose_some,
+        add_sums,
+    } = shuffle;
     if WAY == ALONG_DEPTH {
-        let transpose = (transpose, transpose_sixteen);
+        let transpose = (transpose, transpose_sixteen, transpose_some);
         return gather_lines::<W, G, WIDE>(src, reading, first, panels, sums, transpose, add_sums);
     }
     if WAY == SHORT_RUNS {
@@ -84,31 +92,42 @@ fn gather_lines<const W: usize, const G: usize, const WIDE: bool>(
     first: usize,
     panels: &mut [[u8; G]],
     sums: &mut [i32],
-    (transpose, transpose_sixteen): (
+    (transpose, transpose_sixteen, transpose_some): (
         impl Fn([&[u8; STRETCH]; LINES], u8, &mut [[u8; G]], usize),
-        impl Fn(&[&[u8]], Range<usize>, u8, &mut [[u8; G]], usize),
+        impl Fn([&[u8; DEPTHS]; CHUNK], u8, &mut [[u8; G]], usize),
+        impl Fn(&[&[u8]], u8, &mut [[u8; G]], usize),
     ),
     add_sums: impl Fn(&[[u8; G]], Encoding, &mut [i32; W]),
 ) {
     let mut sums = sums.as_chunks_mut::<W>().0.iter_mut();
     for (i, panel) in panels.chunks_exact_mut(W * src.depth.div_ceil(G)).enumerate() {
-        let mut lines: [&[u8]; W] = [&[]; W];
         let first = first + i * W;
         let count = src.lines.saturating_sub(first).min(W);
-        for (w, line) in lines[..count].iter_mut().enumerate() {
-            *line = src.run(first + w);
-        }
         let mut sums = sums.next();
         for (groups, from) in panel.chunks_mut(W * DEPTHS / G).zip((0..).step_by(DEPTHS)) {
             if WIDE && reading.requantization.is_none() {
-                let until = src.depth.min(from + DEPTHS);
+                let depths = from..src.depth.min(from + DEPTHS);
                 for left in (0..W).step_by(CHUNK) {
-                    let lines = &lines[left.min(count)..count.min(left + CHUNK)];
-                    transpose_sixteen(lines, from..until, reading.added(), &mut groups[left..], W);
+                    let (added, to) = (reading.added(), &mut groups[left..]);
+                    if depths.len() == DEPTHS && left + CHUNK <= count {
+                        let lines = src.parts(first + left, depths.clone());
+                        transpose_sixteen(lines.map(|line| line.first_chunk().expect("64 depths")), added, to, W);
+                    } else {
+                        let mut lines: [&[u8]; CHUNK] = [&[]; CHUNK];
+                        let lines = &mut lines[..count.saturating_sub(left).min(CHUNK)];
+                        for (line, to) in (first + left..).zip(&mut *lines) {
+                            *to = &src.run(line)[depths.clone()];
+                        }
+                        transpose_some(lines, added, to, W);
+                    }
                 }
             } else {
                 for left in (0..W).step_by(LINES) {
-                    let lines = &lines[left..W.min(left + LINES)];
+                    let mut lines: [&[u8]; LINES] = [&[]; LINES];
+                    for (line, to) in (first + left..first + count).zip(&mut lines) {
+                        *to = src.run(line);
+                    }
+                    let lines = &lines[..LINES.min(W - left)];
                     gather_eight::<W, G>(lines, reading, (first + left, from), &mut groups[left..], &transpose);
                 }
             }
