@@ -2,6 +2,7 @@
 
 use crate::blocks::Shape;
 use crate::context::Context;
+use crate::deep::{self, Deep};
 use crate::error::Error;
 use crate::few::Few;
 use crate::kernel::Kernel;
@@ -178,6 +179,7 @@ enum Walk<'w> {
     Small(&'w Small, &'w Factor<'w>, &'w Factor<'w>),
     Few(&'w Few<'w>),
     Swapped(&'w Swapped<'w>),
+    Deep(&'w Deep<'w>),
     Blocks(&'w Product<'w>),
 }
 
@@ -191,6 +193,12 @@ fn with_walk<R>(
     threads: usize,
     then: impl FnOnce(Walk) -> R,
 ) -> R {
+    if shape.depth >= deep::LEAST_DEPTH
+        && let Some(deep) = &Deep::new(context, lhs, rhs, shape, threads)
+        && deep.pays()
+    {
+        return then(Walk::Deep(deep));
+    }
     if Swapped::pays(shape)
         && let Some(swapped) = &Swapped::new(context, lhs, rhs, shape, threads)
     {
@@ -219,6 +227,7 @@ impl Walk<'_> {
             Walk::Small(small, ..) => small.scratch_len(finish),
             Walk::Few(few) => few.scratch_len(),
             Walk::Swapped(swapped) => swapped.scratch_len(),
+            Walk::Deep(deep) => deep.scratch_len(),
             Walk::Blocks(product) => product.scratch_len(),
         }
     }
@@ -231,6 +240,7 @@ impl Walk<'_> {
             Walk::Small(small, lhs, rhs) => small.run(lhs, rhs, finish, scratch),
             Walk::Few(few) => few.run(finish, scratch),
             Walk::Swapped(swapped) => swapped.run(finish, scratch),
+            Walk::Deep(deep) => deep.run(finish, scratch),
             Walk::Blocks(product) => product.run(finish, scratch),
         };
         match workspace {
@@ -240,7 +250,7 @@ impl Walk<'_> {
     }
 }
 
-/// Computes a product in one of the four ways, whether it is the best one or not. False if it cannot be computed so.
+/// Computes a product in one of the five ways, whether it is the best one or not. False if it cannot be computed so.
 #[cfg(test)]
 pub(crate) fn gemm_by(way: usize, context: &Context, lhs: &Factor, rhs: &Factor, finish: &Finish) -> bool {
     let Some(shape) = shape(lhs, rhs).unwrap() else { return false };
@@ -250,6 +260,7 @@ pub(crate) fn gemm_by(way: usize, context: &Context, lhs: &Factor, rhs: &Factor,
         0 => Small::new(context.kernel, lhs, rhs, shape).map(|small| run(Walk::Small(&small, lhs, rhs))).is_some(),
         1 => Few::new(context, lhs, rhs, shape, threads).map(|few| run(Walk::Few(&few))).is_some(),
         3 => Swapped::new(context, lhs, rhs, shape, threads).map(|swapped| run(Walk::Swapped(&swapped))).is_some(),
+        4 => Deep::new(context, lhs, rhs, shape, threads).map(|deep| run(Walk::Deep(&deep))).is_some(),
         _ => {
             run(Walk::Blocks(&Product::new(context, lhs, rhs, shape, threads)));
             true

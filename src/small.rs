@@ -5,10 +5,9 @@ use crate::buffer::Carver;
 use crate::kernel::{Kernel, Tile, relay};
 use crate::matrix::{Lines, Operand};
 use crate::output::{Finish, FloatParts, LineOffsets, Panels, Region, Relay, Sums};
-use crate::packed::Packed;
+use crate::plain::{LHS, Plain, RHS};
 use crate::prepare::Prepared;
-use crate::reading::Reading;
-use crate::source::{Factor, lhs_encoding};
+use crate::source::Factor;
 use crate::span::{self, Spans};
 
 /// The most multiplications, the most memory to pack both operands and to sum in, which any L2 holds, and the most depth, of
@@ -17,16 +16,11 @@ const MOST_MACS: f64 = 4e7;
 const MOST_ROOM: usize = 256 << 10;
 const MOST_DEPTH: usize = 4096;
 
-/// Where there are more multiplications, a narrow kernel for small numbers gains more than it takes to find out whether it does.
-const FEW_MACS: f64 = 3e5;
-
 /// A small product of 8-bit operands, on one thread. Only the RHS may be packed already. It does not know the elements, so that
 /// it may be kept for others.
 pub(crate) struct Small {
-    kernel: &'static Kernel,
+    plain: Plain,
     shape: Shape,
-    readings: [Reading; 2],
-    is_in_place: bool,
     tiles: Tiles,
     room: Room,
 }
@@ -40,24 +34,6 @@ pub(crate) struct Ready<'p> {
     col_offsets: LineOffsets<'p>,
 }
 
-/// The RHS of a product.
-enum Rhs<'a> {
-    Operand(&'a Operand<'a>),
-    /// Packed for the kernel.
-    Packed(&'a Packed),
-}
-
-impl<'a> Rhs<'a> {
-    /// None if it is another kind.
-    #[inline(always)]
-    fn of(factor: &'a Factor<'a>) -> Option<Self> {
-        match factor.operand() {
-            Some(operand) => Some(Self::Operand(operand)),
-            None => factor.panels().map(Self::Packed),
-        }
-    }
-}
-
 impl Small {
     /// None if the product is of another kind.
     #[inline(always)]
@@ -66,35 +42,15 @@ impl Small {
         if macs > MOST_MACS || shape.depth > MOST_DEPTH || shape.depth == 0 {
             return None;
         }
-        let (operand, rhs_of, kernel) = (lhs.operand()?, Rhs::of(rhs)?, shape.kernel(kernel));
-        let (kernel, is_ready, lhs_to, rhs_reading) = match rhs_of {
-            Rhs::Operand(operand) => {
-                let may_be_narrow = || kernel.narrow.is_some() && (lhs.may_be_small() || rhs.may_be_small());
-                if macs > FEW_MACS && may_be_narrow() {
-                    return None;
-                }
-                let lhs_to = kernel.groups.read_as(lhs.encoding(), operand.encoding, (operand.lines, operand.depth));
-                (kernel, false, lhs_to, Reading::plain(operand.encoding, kernel.groups.rhs_encoding(lhs_to)))
-            }
-            Rhs::Packed(panels) => {
-                let kernel = if panels.is_for(kernel) { kernel } else { kernel.narrow? };
-                if !panels.is_for(kernel) {
-                    return None;
-                }
-                let to = lhs_encoding(kernel.groups, Some(panels), lhs.encoding(), None);
-                (kernel, true, to, panels.reading())
-            }
-        };
-        let lhs_reading = Reading::plain(lhs.encoding(), lhs_to);
-        let is_in_place = kernel.groups.can_read_in_place(operand, &lhs_reading);
-        let is_added_to = |factor: &Factor, reading| factor.line_offsets(reading).uniform() != Some(0);
-        let is_summed = [is_added_to(rhs, &rhs_reading), is_added_to(lhs, &lhs_reading)];
+        let plain = Plain::new(kernel, lhs, rhs, shape)?;
+        let Plain { kernel, is_in_place, is_ready, .. } = plain;
+        let is_summed = plain.are_summed(lhs, rhs);
         let tiles = Tiles::new(kernel, shape);
         let room = Room::new(kernel, shape, &tiles, is_in_place, is_ready, is_summed);
         if room.len(2 * room.acc) > MOST_ROOM {
             return None;
         }
-        Some(Self { kernel, shape, readings: [lhs_reading, rhs_reading], is_in_place, tiles, room })
+        Some(Self { plain, shape, tiles, room })
     }
 
     /// With this finish, or with any.
@@ -114,13 +70,8 @@ impl Small {
     pub(crate) fn ready<'a>(&self, lhs: &Factor<'a>, rhs: &Factor<'a>) -> Option<Ready<'a>> {
         let packed = rhs.panels()?;
         let Prepared { bytes, sums, .. } = packed.prepared();
-        let [row_offsets, col_offsets] = self.offsets(lhs, rhs);
+        let [row_offsets, col_offsets] = self.plain.offsets(lhs, rhs);
         Some(Ready { bytes, sums, spans: packed.spans(), row_offsets, col_offsets })
-    }
-
-    #[inline(always)]
-    fn offsets<'a>(&self, lhs: &Factor<'a>, rhs: &Factor<'a>) -> [LineOffsets<'a>; 2] {
-        [lhs.line_offsets(&self.readings[LHS]), rhs.line_offsets(&self.readings[RHS])]
     }
 
     /// Computes it of operands like those it was made for, in `scratch`, of as many bytes as [`Small::scratch_len`] says, which
@@ -136,8 +87,8 @@ impl Small {
         let Some(unpacked) = rhs.operand() else { panic!("another RHS") };
         let mut carver = Carver::new(scratch);
         let (bytes, sums) = (carver.bytes(self.room.rhs), carver.ints(self.room.rhs_sums));
-        self.kernel.pack_panels(unpacked, &self.readings[RHS], 0..self.shape.cols, bytes, sums);
-        let [row_offsets, col_offsets] = self.offsets(lhs, rhs);
+        self.plain.kernel.pack_panels(unpacked, &self.plain.readings[RHS], 0..self.shape.cols, bytes, sums);
+        let [row_offsets, col_offsets] = self.plain.offsets(lhs, rhs);
         let ready = Ready { bytes, sums, spans: None, row_offsets, col_offsets };
         self.run_on(operand, &ready, finish, carver);
     }
@@ -150,7 +101,7 @@ impl Small {
 
     #[inline(always)]
     fn run_on(&self, lhs: &Operand, ready: &Ready, finish: &Finish, carver: Carver) {
-        match self.kernel.takes_panels() {
+        match self.plain.kernel.takes_panels() {
             true => self.run_by_panels(lhs, ready, finish, carver),
             false => self.run_in::<2>(lhs, ready, finish, carver),
         }
@@ -165,18 +116,19 @@ impl Small {
     /// With room for so many panels of a relay.
     #[inline(always)]
     fn run_in<const N: usize>(&self, lhs: &Operand, ready: &Ready, finish: &Finish, mut carver: Carver) {
-        let Self { kernel, shape: Shape { rows, cols, depth }, ref room, .. } = *self;
+        let Self { ref plain, shape: Shape { rows, cols, depth }, ref room, .. } = *self;
+        let Plain { kernel, readings, is_in_place, .. } = *plain;
         let _session = kernel.begin(rows);
         let Tiles { height, together, pitch, panel_len } = self.tiles;
         let lhs_bytes = carver.bytes(room.lhs);
         let (lhs_sums, ints) = carver.ints(room.ints(self.finishing(finish))).split_at_mut(room.lhs_sums);
         let (acc, finishing) = ints.split_at_mut(room.acc);
-        let lines = if self.is_in_place {
+        let lines = if is_in_place {
             let lines = lhs.lines();
-            kernel.sum_in_place(lines, &self.readings[LHS], lhs_sums);
+            kernel.sum_in_place(lines, &readings[LHS], lhs_sums);
             lines
         } else {
-            kernel.pack_lines_apart(lhs, &self.readings[LHS], 0..rows, pitch, lhs_bytes, lhs_sums);
+            kernel.pack_lines_apart(lhs, &readings[LHS], 0..rows, pitch, lhs_bytes, lhs_sums);
             Lines::packed(lhs_bytes, rows, pitch, 0..pitch)
         };
         let &Ready { bytes: panels, sums: rhs_sums, spans, row_offsets, col_offsets } = ready;
@@ -197,7 +149,7 @@ impl Small {
         let floats = kernel.floats(depth).filter(|_| finish.makes_floats(&region));
         let takes_panels =
             floats.is_some() || as_sums.is_some() && kernel.takes_panels() && kernel.sums(depth).is_some();
-        let is_turned = self.is_in_place && self.readings[LHS].is_turn();
+        let is_turned = plain.is_turned();
         let width = kernel.width;
         let height = match kernel.together(&lines) {
             fewer if fewer < height => even(rows, fewer),
@@ -227,8 +179,8 @@ impl Small {
             });
             let mut tile = Tile {
                 lhs: lines,
-                lhs_encoding: self.readings[LHS].to,
-                rhs_encoding: self.readings[RHS].to,
+                lhs_encoding: readings[LHS].to,
+                rhs_encoding: readings[RHS].to,
                 is_turned,
                 rhs: &panels[panel * panel_len..][..count * panel_len],
                 cols: region.cols.len(),
@@ -305,9 +257,6 @@ impl Small {
         }
     }
 }
-
-const LHS: usize = 0;
-const RHS: usize = 1;
 
 /// How a product is cut.
 struct Tiles {

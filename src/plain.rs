@@ -1,0 +1,74 @@
+//! Operands of 8 bits as they are, the RHS perhaps packed: what is multiplied without a [`Source`](crate::source::Source) for each
+//! side.
+
+use crate::blocks::Shape;
+use crate::kernel::Kernel;
+use crate::output::LineOffsets;
+use crate::reading::Reading;
+use crate::source::{Factor, lhs_encoding};
+
+/// How the kernel reads them. It does not know the elements, so that it may be kept for others.
+#[derive(Clone, Copy)]
+pub(crate) struct Plain {
+    pub kernel: &'static Kernel,
+    pub readings: [Reading; 2],
+    /// Whether the LHS is read where it lies.
+    pub is_in_place: bool,
+    /// Whether the RHS is packed.
+    pub is_ready: bool,
+}
+
+pub(crate) const LHS: usize = 0;
+pub(crate) const RHS: usize = 1;
+
+/// Where there are more multiplications, a narrow kernel for small numbers gains more than it takes to find out whether it does.
+const FEW_MACS: f64 = 3e5;
+
+impl Plain {
+    /// None if they are others, or had better be looked at.
+    #[inline(always)]
+    pub(crate) fn new(kernel: &'static Kernel, lhs: &Factor, rhs: &Factor, shape: Shape) -> Option<Self> {
+        let (operand, kernel) = (lhs.operand()?, shape.kernel(kernel));
+        let (kernel, is_ready, lhs_to, rhs_reading) = match (rhs.operand(), rhs.panels()) {
+            (Some(operand), _) => {
+                let may_be_narrow = || kernel.narrow.is_some() && (lhs.may_be_small() || rhs.may_be_small());
+                if shape.macs() > FEW_MACS && may_be_narrow() {
+                    return None;
+                }
+                let lhs_to = kernel.groups.read_as(lhs.encoding(), operand.encoding, (operand.lines, operand.depth));
+                (kernel, false, lhs_to, Reading::plain(operand.encoding, kernel.groups.rhs_encoding(lhs_to)))
+            }
+            (None, Some(panels)) => {
+                let kernel = if panels.is_for(kernel) { kernel } else { kernel.narrow? };
+                if !panels.is_for(kernel) {
+                    return None;
+                }
+                let to = lhs_encoding(kernel.groups, Some(panels), lhs.encoding(), None);
+                (kernel, true, to, panels.reading())
+            }
+            (None, None) => return None,
+        };
+        let lhs_reading = Reading::plain(lhs.encoding(), lhs_to);
+        let is_in_place = kernel.groups.can_read_in_place(operand, &lhs_reading);
+        Some(Self { kernel, readings: [lhs_reading, rhs_reading], is_in_place, is_ready })
+    }
+
+    /// What is added to the numbers of each side, as the kernel reads them.
+    #[inline(always)]
+    pub(crate) fn offsets<'a>(&self, lhs: &Factor<'a>, rhs: &Factor<'a>) -> [LineOffsets<'a>; 2] {
+        [lhs.line_offsets(&self.readings[LHS]), rhs.line_offsets(&self.readings[RHS])]
+    }
+
+    /// Whether the sums of each side's lines are needed, because something is added to the other's numbers.
+    #[inline(always)]
+    pub(crate) fn are_summed(&self, lhs: &Factor, rhs: &Factor) -> [bool; 2] {
+        let [of_rows, of_cols] = self.offsets(lhs, rhs).map(|offsets| offsets.uniform() != Some(0));
+        [of_cols, of_rows]
+    }
+
+    /// Whether the kernel turns signed bytes of the LHS.
+    #[inline(always)]
+    pub(crate) fn is_turned(&self) -> bool {
+        self.is_in_place && self.readings[LHS].is_turn()
+    }
+}
