@@ -13,7 +13,7 @@ use crate::pack::Groups;
 use session::HEIGHT;
 use std::mem::MaybeUninit;
 use std::ops::Range;
-use walk::{Copied, Place, ROWS, Rows, Strip, with_copies};
+use walk::{Place, ROWS, Room, Rows, Strip, Way, with_room};
 
 mod beside;
 #[cfg(test)]
@@ -62,13 +62,13 @@ fn is_supported() -> bool {
 unsafe fn tile(tile: &Tile, acc: &mut [i32]) {
     let count = tile.lhs.count();
     // SAFETY: this function's own promise, which a session is a part of.
-    let mut strip = unsafe { Strip::new(tile, 1, None) };
+    let mut strip = unsafe { Strip::new(tile, Way::alone(tile.rhs.len()), None) };
     strip.set(tile.lhs);
     let sums = Place { at: acc[..count * WIDTH].as_mut_ptr(), pitch: size_of::<[i32; WIDTH]>() };
     let from = if tile.fresh { None } else { Some(sums) };
     // SAFETY: this function's own promise, and there is room for all sums.
     unsafe {
-        strip.multiply(tile.rhs, tile.cols, from, sums, || {});
+        strip.multiply(None, tile.rhs, tile.cols, from, sums, || {});
         if let Some(sums) = &tile.sums {
             sums.write::<WIDTH>(count, acc);
         }
@@ -80,10 +80,9 @@ unsafe fn tile(tile: &Tile, acc: &mut [i32]) {
 const PANELS: usize = 32;
 const NEAR: usize = 768 << 10;
 
-/// So many panels of so many bytes in groups that stay near.
-fn near(panels: usize, of_panel: usize) -> impl Iterator<Item = Range<usize>> {
-    let most = (NEAR / of_panel.max(1)).clamp(1, PANELS);
-    (0..panels).step_by(most).map(move |first| first..panels.min(first + most))
+/// How many panels of so many bytes stay near.
+fn near(of_panel: usize) -> usize {
+    (NEAR / of_panel.max(1)).clamp(1, PANELS)
 }
 
 /// As a [`SumsFn`](super::SumsFn), of all panels of the columns.
@@ -91,25 +90,30 @@ fn near(panels: usize, of_panel: usize) -> impl Iterator<Item = Range<usize>> {
 unsafe fn sums(tile: &Tile, sums: &Sums) {
     let panels = sums.cols.len().div_ceil(WIDTH);
     // SAFETY: this function's own promise.
-    with_copies(&tile.lhs, panels, |room| unsafe { sums_in(room, tile, panels, sums) });
+    with_room(tile, panels, true, |way, room| unsafe {
+        match way.is_sliced {
+            true => sums_in::<true>(way, room, tile, sums),
+            false => sums_in::<false>(way, room, tile, sums),
+        }
+    });
 }
 
-/// With room for copies of lines, or without.
+/// In this way, with room for it.
 ///
 /// # Safety
 /// As for a [`SumsFn`](super::SumsFn).
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-unsafe fn sums_in(room: Option<&mut Copied>, tile: &Tile, panels: usize, sums: &Sums) {
+unsafe fn sums_in<const SLICED: bool>(way: Way, Room { copied, resting }: Room, tile: &Tile, sums: &Sums) {
     let count = tile.lhs.count();
-    let (of_panel, terms) = (tile.rhs.len() / panels, sums.terms(count));
+    let (of_panel, terms) = (way.of_panel, sums.terms(count));
     let (place, stride) = sums.place(count);
     // SAFETY: this function's own promise, which a session is a part of.
-    let mut strip = unsafe { Strip::new(tile, panels, room) };
+    let mut strip = unsafe { Strip::new(tile, way, copied) };
     let mut room = Rows::NONE;
     let has_added = sums.offsets.0 != 0;
     let mut of_cols = [const { MaybeUninit::<[i32; WIDTH]>::uninit() }; PANELS];
-    for some in near(panels, of_panel) {
+    for some in way.groups() {
         // Not one by one: what was just stored is not yet there to be loaded.
         if has_added {
             for (of_cols, panel) in of_cols.iter_mut().zip(some.clone()) {
@@ -118,25 +122,36 @@ unsafe fn sums_in(room: Option<&mut Copied>, tile: &Tile, panels: usize, sums: &
         }
         for rows in strips(count) {
             strip.set(tile.lhs.part(rows.clone()));
-            for panel in some.clone() {
-                let part = sums.panel::<WIDTH>(panel);
-                // SAFETY: it was written above.
-                let added = has_added.then(|| Place::same(unsafe { of_cols[panel - some.start].assume_init_ref() }));
-                let cols = part.cols.len();
-                // They go there by themselves if nothing is left to be added, and nothing lies beyond them.
-                let is_direct = terms.times == 0 && cols == WIDTH;
-                let at = place.wrapping_add(rows.start * stride + panel * WIDTH);
-                let to = if is_direct { Place { at, pitch: stride * size_of::<i32>() } } else { room.place() };
-                // SAFETY: this function's own promise; the result has these rows and columns, as `place` asserts.
-                unsafe {
-                    strip.multiply(&tile.rhs[panel * of_panel..], cols, added, to, || {});
-                    if !is_direct {
-                        let part = part.part(rows.start);
-                        for ((to, sums), row) in part.rows(rows.len()).zip(room.first(rows.len())).zip(rows.clone()) {
-                            let (of_row, sums) = (spread(terms.of(row).to_ne_bytes()), sums.as_chunks().0);
-                            let (left, right) = to.split_at_mut(cols.min(WIDTH / 2));
-                            put(left, plus(resume(&sums[0]), of_row));
-                            put(right, plus(resume(&sums[1]), of_row));
+            for slice in 0..if SLICED { strip.slices } else { 1 } {
+                for panel in some.clone() {
+                    let part = sums.panel::<WIDTH>(panel);
+                    let (cols, index) = (part.cols.len(), panel - some.start);
+                    let from = match slice {
+                        // SAFETY: it was written above.
+                        0 => has_added.then(|| Place::same(unsafe { of_cols[index].assume_init_ref() })),
+                        _ => Some(resting[index].place()),
+                    };
+                    let is_last = !SLICED || slice + 1 == strip.slices;
+                    // They go there by themselves if nothing is left to be added, and nothing lies beyond them.
+                    let is_direct = is_last && terms.times == 0 && cols == WIDTH;
+                    let at = place.wrapping_add(rows.start * stride + panel * WIDTH);
+                    let to = match is_direct {
+                        true => Place { at, pitch: stride * size_of::<i32>() },
+                        false if is_last => room.place(),
+                        false => resting[index].place(),
+                    };
+                    // SAFETY: this function's own promise; the result has these rows and columns, as `place` asserts.
+                    unsafe {
+                        strip.multiply(SLICED.then_some(slice), &tile.rhs[panel * of_panel..], cols, from, to, || {});
+                        if is_last && !is_direct {
+                            let part = part.part(rows.start);
+                            for ((to, sums), row) in part.rows(rows.len()).zip(room.first(rows.len())).zip(rows.clone())
+                            {
+                                let (of_row, sums) = (spread(terms.of(row).to_ne_bytes()), sums.as_chunks().0);
+                                let (left, right) = to.split_at_mut(cols.min(WIDTH / 2));
+                                put(left, plus(resume(&sums[0]), of_row));
+                                put(right, plus(resume(&sums[1]), of_row));
+                            }
                         }
                     }
                 }

@@ -1,7 +1,7 @@
 //! Tiles whose sums become the result, each while the next one is multiplied.
 
-use super::walk::{Copied, Place, ROWS, Rows, Strip, with_copies};
-use super::{near, strips};
+use super::strips;
+use super::walk::{Place, ROWS, Room, Rows, Strip, Way, with_room};
 use crate::kernel::relay::{Panel, Strip as Job, WIDTH};
 use crate::kernel::requantize::avx512::Finisher;
 use crate::kernel::{FloatColumns, Tile, avx512vnni};
@@ -12,6 +12,9 @@ use std::ops::Range;
 pub(super) trait Outcome {
     /// What is known of a tile that is multiplied.
     type Open;
+
+    /// Whether strips may be multiplied in slices: then rows are finished beside the last one, which has to take as long.
+    const IS_SLICED: bool;
 
     /// How many columns a panel has, and what each one's sums begin with, if not zeros.
     ///
@@ -43,52 +46,71 @@ pub(super) trait Outcome {
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 pub(super) unsafe fn multiply<O: Outcome>(tile: &Tile, panels: usize, outcome: &O) {
     // SAFETY: this function's own promise.
-    with_copies(&tile.lhs, panels, |room| unsafe { multiply_in(room, tile, panels, outcome) });
+    with_room(tile, panels, O::IS_SLICED, |way, room| unsafe {
+        match way.is_sliced {
+            true => multiply_in::<O, true>(way, room, tile, outcome),
+            false => multiply_in::<O, false>(way, room, tile, outcome),
+        }
+    });
 }
 
-/// With room for copies of lines, or without.
+/// In this way, with room for it.
 ///
 /// # Safety
 /// As for [`multiply`].
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-unsafe fn multiply_in<O: Outcome>(room: Option<&mut Copied>, tile: &Tile, panels: usize, outcome: &O) {
-    let of_panel = tile.rhs.len() / panels;
+unsafe fn multiply_in<O: Outcome, const SLICED: bool>(
+    way: Way,
+    Room { copied, resting }: Room,
+    tile: &Tile,
+    outcome: &O,
+) {
+    let of_panel = way.of_panel;
     // SAFETY: this function's own promise, which a session is a part of.
-    let mut strip = unsafe { Strip::new(tile, panels, room) };
+    let mut strip = unsafe { Strip::new(tile, way, copied) };
     let share = ROWS.div_ceil(strip.parts).next_multiple_of(TOGETHER);
     // Of two tiles: the one at hand, and the one before; and what the rows of two strips add.
     let (mut rooms, mut terms) = ([Rows::NONE; 2], [[0; ROWS]; 2]);
     let mut turn = 0;
     let mut open: Option<Before<O>> = None;
     let mut number = 0;
-    for some in near(panels, of_panel) {
+    for some in way.groups() {
         for rows in strips(tile.lhs.count()) {
             strip.set(tile.lhs.part(rows.clone()));
             outcome.fill_terms(rows.clone(), &mut terms[number % 2][..rows.len()]);
-            for panel in some.clone() {
-                let [even, odd] = &mut rooms;
-                let (now, before) = if turn == 0 { (even, odd) } else { (odd, even) };
-                // SAFETY: this function's own promise; and the room before was written.
-                unsafe {
-                    let (cols, first) = outcome.begin(panel);
-                    let (rhs, first) = (&tile.rhs[panel * of_panel..], first.map(Place::same));
-                    match &mut open {
-                        None => strip.multiply(rhs, cols, first, now.place(), || {}),
-                        Some(open) => {
-                            let (sums, terms) = (before.first(open.rows), &terms[open.strip]);
-                            strip.multiply(rhs, cols, first, now.place(), || open.finish(outcome, sums, terms, share));
-                            open.finish(outcome, sums, terms, ROWS);
+            for slice in 0..if SLICED { strip.slices } else { 1 } {
+                let is_last = !SLICED || slice + 1 == strip.slices;
+                for panel in some.clone() {
+                    let [even, odd] = &mut rooms;
+                    let (now, before) = if turn == 0 { (even, odd) } else { (odd, even) };
+                    // SAFETY: this function's own promise; and the room before was written.
+                    unsafe {
+                        let (cols, first) = outcome.begin(panel);
+                        let rhs = &tile.rhs[panel * of_panel..];
+                        let mut rest = || resting[panel - some.start].place();
+                        let from = if slice == 0 { first.map(Place::same) } else { Some(rest()) };
+                        let to = if is_last { now.place() } else { rest() };
+                        match &mut open {
+                            None => strip.multiply(SLICED.then_some(slice), rhs, cols, from, to, || {}),
+                            Some(open) => {
+                                let (sums, terms) = (before.first(open.rows), &terms[open.strip]);
+                                let beside = || open.finish(outcome, sums, terms, share);
+                                strip.multiply(SLICED.then_some(slice), rhs, cols, from, to, beside);
+                                open.finish(outcome, sums, terms, ROWS);
+                            }
                         }
+                        open = is_last.then(|| Before {
+                            tile: outcome.open(rows.clone(), panel),
+                            rows: rows.len(),
+                            done: 0,
+                            strip: number % 2,
+                        });
                     }
-                    open = Some(Before {
-                        tile: outcome.open(rows.clone(), panel),
-                        rows: rows.len(),
-                        done: 0,
-                        strip: number % 2,
-                    });
+                    if is_last {
+                        turn = 1 - turn;
+                    }
                 }
-                turn = 1 - turn;
             }
             number += 1;
         }
@@ -145,6 +167,7 @@ impl<'a> Bytes<'a> {
 
 impl<'a> Outcome for Bytes<'a> {
     type Open = Finisher<'a>;
+    const IS_SLICED: bool = true;
 
     #[inline(always)]
     unsafe fn begin(&self, panel: usize) -> (usize, Option<&[i32; WIDTH]>) {
@@ -183,6 +206,7 @@ pub(super) struct OfFloats(usize, Range<usize>, FloatColumns<WIDTH>);
 
 impl Outcome for FloatParts<'_> {
     type Open = OfFloats;
+    const IS_SLICED: bool = false;
 
     #[inline(always)]
     unsafe fn begin(&self, panel: usize) -> (usize, Option<&[i32; WIDTH]>) {

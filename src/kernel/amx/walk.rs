@@ -2,6 +2,7 @@
 //!
 //! The four begin with what is added to the sums, and go where they belong: nothing waits for them that could be done before.
 
+use super::near;
 use super::session::{HEIGHT, STEP, configure};
 use crate::kernel::Tile;
 use crate::kernel::relay::WIDTH;
@@ -9,7 +10,7 @@ use crate::matrix::{Encoding, Lines};
 use std::arch::asm;
 use std::arch::x86_64::*;
 use std::mem::{MaybeUninit, offset_of};
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 /// Rows of a tile.
 pub(super) const ROWS: usize = 2 * HEIGHT;
@@ -80,17 +81,69 @@ const FEW_PANELS: usize = 3;
 #[repr(C, align(64))]
 pub(super) struct Copied(MaybeUninit<[[[u8; STEP]; COPIED + 1]; ROWS]>);
 
-/// Calls `then` with room for copies of lines, if they are to be copied beside so many panels. It is so large that to have it takes
+/// Strips of more steps than the first cache holds beside a panel are multiplied slice by slice, of so many steps at most, by so
+/// many panels at most, whose sums rest meanwhile; but not of so many that panels come from afar, to be read in pieces.
+const SLICED: RangeInclusive<usize> = 28..=48;
+const SLICE: usize = 12;
+const RESTING: usize = 8;
+
+/// What strips take besides, if they do: room for copies, and for the sums of panels that rest. It is so large that to have it takes
 /// as long as small products.
-#[inline(always)]
-pub(super) fn with_copies(lines: &Lines, panels: usize, then: impl FnOnce(Option<&mut Copied>)) {
-    #[inline(never)]
-    fn apart(then: impl FnOnce(Option<&mut Copied>)) {
-        then(Some(&mut Copied(MaybeUninit::uninit())));
+pub(super) struct Room<'a> {
+    pub copied: Option<&'a mut Copied>,
+    pub resting: &'a mut [Rows],
+}
+
+/// How lines are multiplied.
+#[derive(Clone, Copy)]
+pub(super) struct Way {
+    /// How many panels there are, and their bytes.
+    panels: usize,
+    pub of_panel: usize,
+    is_copied: bool,
+    pub is_sliced: bool,
+}
+
+impl Way {
+    /// By one panel of so many bytes.
+    pub(super) fn alone(of_panel: usize) -> Self {
+        Self { panels: 1, of_panel, is_copied: false, is_sliced: false }
     }
-    let (first, pitch, _) = lines.places();
-    let are_even = (first.addr() | pitch).is_multiple_of(STEP);
-    if are_even || lines.runs() > 1 || panels <= FEW_PANELS { then(None) } else { apart(then) }
+
+    /// By so many panels, in slices if it may be.
+    #[inline(always)]
+    fn new(tile: &Tile, panels: usize, may_be_sliced: bool) -> Self {
+        let (lines, of_panel) = (&tile.lhs, tile.rhs.len() / panels);
+        let (first, pitch, _) = lines.places();
+        let is_even = (first.addr() | pitch).is_multiple_of(STEP);
+        let is_run = lines.runs() == 1 && panels > FEW_PANELS;
+        // Lines that lie at the same places of caches' pages push each other out of the first cache in any case.
+        let is_deep = SLICED.contains(&(lines.len() / STEP)) && !pitch.is_multiple_of(2048);
+        let is_sliced = may_be_sliced && is_run && is_deep && lines.count() > ROWS;
+        Self { panels, of_panel, is_copied: is_run && !is_even, is_sliced }
+    }
+
+    /// The panels in groups that stay near.
+    pub(super) fn groups(self) -> impl Iterator<Item = Range<usize>> {
+        let most = near(self.of_panel).min(if self.is_sliced { RESTING } else { usize::MAX });
+        (0..self.panels).step_by(most).map(move |first| first..self.panels.min(first + most))
+    }
+}
+
+/// Calls `then` with how the lines of a tile are multiplied by so many panels, in slices if they may be, and with the room that it
+/// takes.
+#[inline(always)]
+pub(super) fn with_room(tile: &Tile, panels: usize, may_be_sliced: bool, then: impl FnOnce(Way, Room)) {
+    #[inline(never)]
+    fn apart(way: Way, then: impl FnOnce(Way, Room)) {
+        let (mut copied, mut resting) = (Copied(MaybeUninit::uninit()), [Rows::NONE; RESTING]);
+        then(way, Room { copied: way.is_copied.then_some(&mut copied), resting: &mut resting });
+    }
+    let way = Way::new(tile, panels, may_be_sliced);
+    match way.is_copied || way.is_sliced {
+        true => apart(way, then),
+        false => then(way, Room { copied: None, resting: &mut [] }),
+    }
 }
 
 impl Copied {
@@ -131,7 +184,9 @@ pub(super) struct Strip<'a> {
     together: usize,
     copied: usize,
     room: Option<&'a mut Copied>,
-    /// In how many parts a tile is multiplied, at least.
+    /// In how many slices, of so many steps, the last one of fewer; and in how many parts this one is multiplied, at least.
+    pub slices: usize,
+    of_slice: usize,
     pub parts: usize,
     shape: Shape,
     /// What multiplies by panels of no more than half their width, and by others.
@@ -149,13 +204,13 @@ struct Copies {
 }
 
 impl<'a> Strip<'a> {
-    /// Those of a tile beside so many panels, of which the lines are still to be [set](Self::set), and copied if there is room. For
-    /// fewer lines than a register can have rows, registers have fewer.
+    /// Those of a tile, of which the lines are still to be [set](Self::set), and copied if there is room. For fewer lines than a
+    /// register can have rows, registers have fewer.
     ///
     /// # Safety
     /// The CPU has AMX, and this thread has begun a session, in which no other strip is used from now on.
-    pub(super) unsafe fn new(tile: &Tile<'a>, panels: usize, room: Option<&'a mut Copied>) -> Self {
-        let of_panel = tile.rhs.len() / panels;
+    pub(super) unsafe fn new(tile: &Tile<'a>, way: Way, room: Option<&'a mut Copied>) -> Self {
+        let Way { panels, of_panel, .. } = way;
         let (len, runs) = (tile.lhs.len(), tile.lhs.runs());
         let of_run = if runs == 1 { of_panel } else { len / 4 * GROUP };
         // Packed lines may be longer than the panel.
@@ -170,7 +225,11 @@ impl<'a> Strip<'a> {
         let shape = Shape { signs, is_tall: false, is_streamed: panels == 1 };
         let rows = tile.lhs.count().clamp(1, HEIGHT);
         let steps = len / STEP;
-        let together = (runs * steps / PARTS).max(1);
+        // To divide takes as long as much else here.
+        let slices = if way.is_sliced { steps.div_ceil(SLICE) } else { 1 };
+        let of_slice = if way.is_sliced { steps.div_ceil(slices) } else { steps };
+        let last = steps - (slices - 1) * of_slice;
+        let together = (runs * last / PARTS).max(1);
         // SAFETY: this function's own promise.
         unsafe { configure(rows) }
         Self {
@@ -180,9 +239,11 @@ impl<'a> Strip<'a> {
             of_run,
             steps,
             together,
-            copied: if room.is_some() && runs == 1 { steps.min(COPIED) / together * together } else { 0 },
+            copied: if room.is_some() { steps.min(COPIED) } else { 0 },
             room,
-            parts: runs * if together == 1 { steps } else { steps.div_ceil(together) }.max(1),
+            slices,
+            of_slice,
+            parts: runs * if together == 1 { last } else { last.div_ceil(together) }.max(1),
             shape,
             ways: shape.ways(),
             copies: MaybeUninit::uninit(),
@@ -216,8 +277,8 @@ impl<'a> Strip<'a> {
         (self.copies.as_mut_ptr().cast::<u8>().wrapping_add(offset_of!(Copies, lines)), STEP)
     }
 
-    /// Multiplies the lines by a panel of so many columns, with which as many bytes follow as are given, and does something else
-    /// `beside` each part. The sums begin with what lies at one place, or zeros, and go to another.
+    /// Multiplies a slice of the lines, if they are sliced, by a panel of so many columns, with which as many bytes follow as are given, and does
+    /// something else `beside` each part. The sums begin with what lies at one place, or zeros, and go to another.
     ///
     /// # Safety
     /// The CPU has AMX, and this thread has begun a session. There are sums for all lines at both places, and nobody else uses the
@@ -226,6 +287,7 @@ impl<'a> Strip<'a> {
     #[target_feature(enable = "avx512f,avx512bw")]
     pub(super) unsafe fn multiply(
         &mut self,
+        slice: Option<usize>,
         panel: &[u8],
         cols: usize,
         from: Option<Place>,
@@ -238,6 +300,9 @@ impl<'a> Strip<'a> {
         let second = self.lines.count().saturating_sub(HEIGHT);
         let (multiply, (first, pitch, step)) = (self.ways[usize::from(cols > WIDTH / 2)], self.lines.places());
         let copied = self.room.as_mut().map(|room| room.places(0));
+        let start = slice.map_or(0, |slice| slice * self.of_slice);
+        let is_last = slice.is_none_or(|slice| slice + 1 == self.slices);
+        let end = if is_last { self.steps } else { start + self.of_slice };
         // SAFETY: this function's own promise. Lines and the panel reach as far as they are read.
         unsafe {
             shape.begin(from, second);
@@ -245,19 +310,19 @@ impl<'a> Strip<'a> {
                 let line = first.wrapping_add(run * step);
                 let panel = &panel[run * self.of_run..];
                 // Not `step_by`, which divides.
-                let mut at = 0;
-                while at < self.steps {
+                let mut at = start;
+                while at < end {
+                    let count = self.together.min(end - at);
                     let (line, pitch) = match copied {
-                        Some((copied, pitch)) if at < self.copied => (copied.cast_const(), pitch),
+                        Some((copied, pitch)) if at + count <= self.copied => (copied.cast_const(), pitch),
                         _ => (line, pitch),
                     };
                     let lines = [0, second].map(|row| line.wrapping_add(row * pitch + at * STEP));
-                    let count = self.together.min(self.steps - at);
                     multiply(lines, pitch, panel.as_ptr().wrapping_add(at * PANEL_STEP), count);
                     beside();
                     at += self.together;
                 }
-                if !self.len.is_multiple_of(STEP) {
+                if is_last && !self.len.is_multiple_of(STEP) {
                     if runs > 1 {
                         copy(self.lines.run(run), self.steps * STEP..self.len, self.ends());
                     }

@@ -37,9 +37,8 @@ struct Layers {
     gap: usize,
 }
 
-fn layers() -> impl Strategy<Value = Layers> {
-    let encoding = || prop_oneof![Just(Encoding::U8), Just(Encoding::S8)];
-    let offset = || prop_oneof![Just(0), Just(-128), -255i32..=255];
+/// Rows, columns and depth.
+fn shapes() -> impl Strategy<Value = (usize, usize, usize)> {
     let most = (
         // The last are more than are multiplied by all panels at once.
         prop_oneof![4 => 37usize..80, 2 => 100usize..130, 2 => 1usize..37, 1 => 190usize..210],
@@ -48,7 +47,12 @@ fn layers() -> impl Strategy<Value = Layers> {
     );
     // So few groups that none or all belong to the end of a tile.
     let flat = (1024usize..1030, 17usize..40, 4usize..13);
-    let shape = prop_oneof![12 => most, 1 => flat];
+    prop_oneof![12 => most, 1 => flat]
+}
+
+fn layers(shape: impl Strategy<Value = (usize, usize, usize)>) -> impl Strategy<Value = Layers> {
+    let encoding = || prop_oneof![Just(Encoding::U8), Just(Encoding::S8)];
+    let offset = || prop_oneof![Just(0), Just(-128), -255i32..=255];
     let roundings = prop_oneof![
         3 => Just(Some(Rounding::Twice)), 1 => Just(Some(Rounding::TwiceUp)), 1 => Just(Some(Rounding::Once)), 1 => Just(None)
     ];
@@ -216,7 +220,17 @@ fn prepared(context: &Context, lhs: &Factor, rhs: &Factor, stages: &[Stage], sto
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(384) })]
     #[test]
-    fn layers_are_what_their_stages_say(case in layers()) {
+    fn layers_are_what_their_stages_say(case in layers(shapes())) {
+        check(&case);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(6) })]
+    #[test]
+    fn layers_so_deep_that_strips_are_sliced_are_what_their_stages_say(
+        case in layers((33usize..70, 97usize..130, 1792usize..2400))
+    ) {
         check(&case);
     }
 }
