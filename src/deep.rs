@@ -82,20 +82,24 @@ impl<'a> Deep<'a> {
             }
             _ => return None,
         };
-        let rows = Cut::new(shape.rows.div_ceil(BLOCK_ROWS), shape.rows, plain.kernel.rows);
+        let mut rows = Cut::new(shape.rows.div_ceil(BLOCK_ROWS), shape.rows, plain.kernel.rows);
+        // Each row of blocks would pack the columns again.
         if shape.depth == 0 || rows.pieces > 1 && !plain.is_ready {
             return None;
         }
         let slice = if plain.is_ready { SLICE_READY } else { SLICE };
         // A quarter of the second cache for sums, and an eighth for a slice of the columns.
         let l2 = Caches::get().l2;
-        let most_cols = (l2 / 4 / size_of::<i32>() / rows.longest()).min(l2 / 8 / slice);
-        let cols = match shape.cols.div_ceil(most_cols.max(1)) {
-            1 => 1,
-            several => several.next_multiple_of(threads),
-        };
-        let cols = Cut::new(cols, shape.cols, plain.kernel.width);
-        let parts = if threads == 1 || rows.pieces * cols.pieces > 1 { 1 } else { threads * PIECES };
+        let most_cols = (l2 / 4 / size_of::<i32>() / rows.longest()).min(l2 / 8 / slice).max(1);
+        let mut cols = Cut::new(shape.cols.div_ceil(most_cols), shape.cols, plain.kernel.width);
+        let blocks = rows.pieces * cols.pieces;
+        if blocks > 1 && !blocks.is_multiple_of(threads) {
+            cols = cols.with_pieces(cols.pieces.next_multiple_of(threads));
+            if plain.is_ready {
+                rows = rows.with_pieces(rows.pieces.max(threads.div_ceil(cols.pieces)));
+            }
+        }
+        let parts = if threads == 1 || blocks > 1 { 1 } else { threads * PIECES };
         Some(Self {
             context,
             plain,

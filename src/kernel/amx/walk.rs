@@ -72,6 +72,9 @@ mod signs {
     pub(super) const OF_BOTH: usize = 3;
 }
 
+/// Bytes of panels of which the first cache holds two, and leaves room.
+const SHORT: usize = 20 << 10;
+
 /// Of lines that do not begin on cache lines, so many steps are copied to where they do, which takes less time than to load them
 /// from two each; but not beside so few panels.
 const COPIED: usize = 16;
@@ -222,7 +225,9 @@ impl<'a> Strip<'a> {
             (Encoding::S8, Encoding::U8) => signs::OF_LINES,
             (Encoding::S8, Encoding::S8) => signs::OF_BOTH,
         };
-        let shape = Shape { signs, is_tall: false, is_streamed: panels == 1 };
+        // Two panels stay in the first cache beside a strip if they are short.
+        let is_streamed = panels == 1 || panels == 2 && of_panel <= SHORT;
+        let shape = Shape { signs, is_tall: false, is_streamed };
         let rows = tile.lhs.count().clamp(1, HEIGHT);
         let steps = len / STEP;
         // To divide takes as long as much else here.

@@ -229,9 +229,11 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(6) })]
     #[test]
     fn layers_so_deep_that_strips_are_sliced_are_what_their_stages_say(
-        case in layers((33usize..70, 97usize..130, 1792usize..2400))
+        case in layers((33usize..70, 160usize..200, 1792usize..2400))
     ) {
-        check(&case);
+        // Most results would be the least or the greatest if sums were not around zero.
+        let zero = |encoding| if encoding == Encoding::U8 { -128 } else { 0 };
+        check(&Layers { offsets: case.encodings.map(zero), right: 9..=13, clamp: None, coarse: None, ..case });
     }
 }
 
