@@ -103,9 +103,14 @@ fn gather_lines<const W: usize, const G: usize, const WIDE: bool>(
     for (i, panel) in panels.chunks_exact_mut(W * src.depth.div_ceil(G)).enumerate() {
         let first = first + i * W;
         let count = src.lines.saturating_sub(first).min(W);
+        let is_wide = WIDE && reading.requantization.is_none();
+        let mut lines: [&[u8]; W] = [&[]; W];
+        if !is_wide {
+            lines[..count].iter_mut().enumerate().for_each(|(w, line)| *line = src.run(first + w));
+        }
         let mut sums = sums.next();
         for (groups, from) in panel.chunks_mut(W * DEPTHS / G).zip((0..).step_by(DEPTHS)) {
-            if WIDE && reading.requantization.is_none() {
+            if is_wide {
                 let depths = from..src.depth.min(from + DEPTHS);
                 for left in (0..W).step_by(CHUNK) {
                     let (added, to) = (reading.added(), &mut groups[left..]);
@@ -113,21 +118,18 @@ fn gather_lines<const W: usize, const G: usize, const WIDE: bool>(
                         let lines = src.parts(first + left, depths.clone());
                         transpose_sixteen(lines.map(|line| line.first_chunk().expect("64 depths")), added, to, W);
                     } else {
-                        let mut lines: [&[u8]; CHUNK] = [&[]; CHUNK];
-                        let lines = &mut lines[..count.saturating_sub(left).min(CHUNK)];
-                        for (line, to) in (first + left..).zip(&mut *lines) {
+                        // No empty ones in place of others: to load nothing by a mask, from nowhere, takes hundreds of cycles.
+                        let mut some: [&[u8]; CHUNK] = [&[]; CHUNK];
+                        let some = &mut some[..count.saturating_sub(left).min(CHUNK)];
+                        for (line, to) in (first + left..).zip(&mut *some) {
                             *to = &src.run(line)[depths.clone()];
                         }
-                        transpose_some(lines, added, to, W);
+                        transpose_some(some, added, to, W);
                     }
                 }
             } else {
                 for left in (0..W).step_by(LINES) {
-                    let mut lines: [&[u8]; LINES] = [&[]; LINES];
-                    for (line, to) in (first + left..first + count).zip(&mut lines) {
-                        *to = src.run(line);
-                    }
-                    let lines = &lines[..LINES.min(W - left)];
+                    let lines = &lines[left..W.min(left + LINES)];
                     gather_eight::<W, G>(lines, reading, (first + left, from), &mut groups[left..], &transpose);
                 }
             }
