@@ -10,14 +10,16 @@ use super::vector512::{plus, put, resume, spread};
 use super::{Kernel, Large, Tile, avx512vnni};
 use crate::output::{FloatParts, Sums};
 use crate::pack::Groups;
+use registers::Place;
 use session::HEIGHT;
 use std::mem::MaybeUninit;
 use std::ops::Range;
-use walk::{Place, ROWS, Room, Rows, Strip, Way, with_room};
+use walk::{ROWS, Room, Rows, Strip, Way, with_room};
 
 mod beside;
 #[cfg(test)]
 mod emulated;
+mod registers;
 mod session;
 mod walk;
 

@@ -1,7 +1,8 @@
 //! Tiles whose sums become the result, each while the next one is multiplied.
 
+use super::registers::Place;
 use super::strips;
-use super::walk::{Place, ROWS, Room, Rows, Strip, Way, with_room};
+use super::walk::{ROWS, Room, Rows, Strip, Way, with_room};
 use crate::kernel::relay::{Panel, Strip as Job, WIDTH};
 use crate::kernel::requantize::avx512::Finisher;
 use crate::kernel::{FloatColumns, Tile, avx512vnni};

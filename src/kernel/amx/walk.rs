@@ -3,21 +3,17 @@
 //! The four begin with what is added to the sums, and go where they belong: nothing waits for them that could be done before.
 
 use super::near;
+use super::registers::{GROUP, Multiply, PANEL_STEP, Place, Shape};
 use super::session::{HEIGHT, STEP, configure};
 use crate::kernel::Tile;
 use crate::kernel::relay::WIDTH;
-use crate::matrix::{Encoding, Lines};
-use std::arch::asm;
+use crate::matrix::Lines;
 use std::arch::x86_64::*;
 use std::mem::{MaybeUninit, offset_of};
 use std::ops::{Range, RangeInclusive};
 
 /// Rows of a tile.
 pub(super) const ROWS: usize = 2 * HEIGHT;
-
-/// Bytes of a panel that are multiplied together, and of a group of all its lines.
-const PANEL_STEP: usize = STEP * WIDTH;
-const GROUP: usize = 4 * WIDTH;
 
 /// In how many parts lines are multiplied at least, if they are long enough, and something else done beside each: so small ones that
 /// the processor, which looks some hundred instructions ahead, does both at the same time.
@@ -44,32 +40,6 @@ impl Rows {
         // SAFETY: this function's own promise, and the assertion.
         unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast(), count) }
     }
-}
-
-/// Where rows of sums lie, so many bytes apart; or one that counts for all.
-#[derive(Clone, Copy)]
-pub(super) struct Place {
-    pub at: *mut i32,
-    pub pitch: usize,
-}
-
-impl Place {
-    /// The same sums for all rows.
-    pub(super) fn same(sums: &[i32; WIDTH]) -> Self {
-        Self { at: sums.as_ptr().cast_mut(), pitch: 0 }
-    }
-
-    fn row(self, row: usize) -> *mut i32 {
-        self.at.wrapping_byte_add(row * self.pitch)
-    }
-}
-
-/// Which sides are signed. (Numbers, for the assembly, and from 0 on.)
-mod signs {
-    pub(super) const OF_NEITHER: usize = 0;
-    pub(super) const OF_PANEL: usize = 1;
-    pub(super) const OF_LINES: usize = 2;
-    pub(super) const OF_BOTH: usize = 3;
 }
 
 /// Bytes of panels of which the first cache holds two, and leaves room.
@@ -219,15 +189,9 @@ impl<'a> Strip<'a> {
         // Packed lines may be longer than the panel.
         let len = len.min(of_run / WIDTH);
         assert!(runs * of_run <= of_panel && (runs == 1 || len.is_multiple_of(4)));
-        let signs = match (tile.lhs_encoding, tile.rhs_encoding) {
-            (Encoding::U8, Encoding::U8) => signs::OF_NEITHER,
-            (Encoding::U8, Encoding::S8) => signs::OF_PANEL,
-            (Encoding::S8, Encoding::U8) => signs::OF_LINES,
-            (Encoding::S8, Encoding::S8) => signs::OF_BOTH,
-        };
         // Two panels stay in the first cache beside a strip if they are short.
         let is_streamed = panels == 1 || panels == 2 && of_panel <= SHORT;
-        let shape = Shape { signs, is_tall: false, is_streamed };
+        let shape = Shape::new([tile.lhs_encoding, tile.rhs_encoding], is_streamed);
         let rows = tile.lhs.count().clamp(1, HEIGHT);
         let steps = len / STEP;
         // To divide takes as long as much else here.
@@ -282,8 +246,9 @@ impl<'a> Strip<'a> {
         (self.copies.as_mut_ptr().cast::<u8>().wrapping_add(offset_of!(Copies, lines)), STEP)
     }
 
-    /// Multiplies a slice of the lines, if they are sliced, by a panel of so many columns, with which as many bytes follow as are given, and does
-    /// something else `beside` each part. The sums begin with what lies at one place, or zeros, and go to another.
+    /// Multiplies a slice of the lines, or all of them if they are not sliced, by a panel of so many columns, with which as many
+    /// bytes follow as are given, and does something else `beside` each part. The sums begin with what lies at one place, or zeros,
+    /// and go to another.
     ///
     /// # Safety
     /// The CPU has AMX, and this thread has begun a session. There are sums for all lines at both places, and nobody else uses the
@@ -350,162 +315,5 @@ impl<'a> Strip<'a> {
         // SAFETY: there is room for a whole step.
         unsafe { copy.copy_from_nonoverlapping(panel.as_ptr(), panel.len()) }
         copy
-    }
-}
-
-/// How tiles are multiplied.
-#[derive(Clone, Copy)]
-struct Shape {
-    signs: usize,
-    /// By two registers of rows.
-    is_tall: bool,
-    /// Whether the lines come from far, and a panel stays near, or the other way round.
-    is_streamed: bool,
-}
-
-/// The instruction for two registers whose bytes have these signs.
-#[rustfmt::skip]
-macro_rules! dot {
-    ($sums:literal, $lines:literal, $panel:literal) => {
-        concat!(
-            ".if {SIGNS} == {OF_NEITHER}\n", "tdpbuud ", $sums, ", ", $lines, ", ", $panel, "\n", ".endif\n",
-            ".if {SIGNS} == {OF_PANEL}\n", "tdpbusd ", $sums, ", ", $lines, ", ", $panel, "\n", ".endif\n",
-            ".if {SIGNS} == {OF_LINES}\n", "tdpbsud ", $sums, ", ", $lines, ", ", $panel, "\n", ".endif\n",
-            ".if {SIGNS} == {OF_BOTH}\n", "tdpbssd ", $sums, ", ", $lines, ", ", $panel, "\n", ".endif\n",
-        )
-    };
-}
-
-/// Loads what is used once in a way that leaves the first cache to what stays.
-#[rustfmt::skip]
-macro_rules! load {
-    ($register:literal, $from:literal, once if $streamed:literal) => {
-        concat!(
-            ".if {STREAMED} == ", $streamed, "\n", "tileloaddt1 ", $register, ", ", $from, "\n",
-            ".else\n", "tileloadd ", $register, ", ", $from, "\n", ".endif\n",
-        )
-    };
-}
-
-/// What the registers hold stays there from one function to the next: the compiler uses none of them.
-impl Shape {
-    /// Has sums begin with what lies there, or zeros.
-    ///
-    /// # Safety
-    /// As for [`Strip::multiply`].
-    #[inline(always)]
-    unsafe fn begin(self, from: Option<Place>, second: usize) {
-        // SAFETY: this function's own promise.
-        unsafe {
-            let Some(from) = from else {
-                asm!(
-                    "tilezero tmm0", "tilezero tmm1", "tilezero tmm2", "tilezero tmm3",
-                    out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _, options(nostack, nomem),
-                );
-                return;
-            };
-            asm!(
-                "tileloadd tmm0, [{at} + {pitch}]", "tileloadd tmm1, [{at} + {pitch} + 64]",
-                at = in(reg) from.row(0), pitch = in(reg) from.pitch,
-                out("tmm0") _, out("tmm1") _, options(nostack, readonly),
-            );
-            if self.is_tall {
-                asm!(
-                    "tileloadd tmm2, [{at} + {pitch}]", "tileloadd tmm3, [{at} + {pitch} + 64]",
-                    at = in(reg) from.row(second), pitch = in(reg) from.pitch,
-                    out("tmm2") _, out("tmm3") _, options(nostack, readonly),
-                );
-            }
-        }
-    }
-
-    /// Brings them to their place.
-    ///
-    /// # Safety
-    /// As above.
-    #[inline(always)]
-    unsafe fn end(self, to: Place, second: usize) {
-        // SAFETY: this function's own promise.
-        unsafe {
-            asm!(
-                "tilestored [{at} + {pitch}], tmm0", "tilestored [{at} + {pitch} + 64], tmm1",
-                at = in(reg) to.row(0), pitch = in(reg) to.pitch, options(nostack),
-            );
-            if self.is_tall {
-                asm!(
-                    "tilestored [{at} + {pitch}], tmm2", "tilestored [{at} + {pitch} + 64], tmm3",
-                    at = in(reg) to.row(second), pitch = in(reg) to.pitch, options(nostack),
-                );
-            }
-        }
-    }
-
-    /// What multiplies so, by one register of columns and by two.
-    #[inline(always)]
-    fn ways(self) -> [Multiply; 2] {
-        const fn ways<const SIGNS: usize>() -> [[Multiply; 2]; 3] {
-            [
-                [multiply::<SIGNS, 0, 0, 0>, multiply::<SIGNS, 0, 1, 0>],
-                [multiply::<SIGNS, 1, 0, 0>, multiply::<SIGNS, 1, 1, 0>],
-                [multiply::<SIGNS, 1, 0, 0>, multiply::<SIGNS, 1, 1, 1>],
-            ]
-        }
-        static WAYS: [[[Multiply; 2]; 3]; 4] = [
-            ways::<{ signs::OF_NEITHER }>(),
-            ways::<{ signs::OF_PANEL }>(),
-            ways::<{ signs::OF_LINES }>(),
-            ways::<{ signs::OF_BOTH }>(),
-        ];
-        WAYS[self.signs][if self.is_tall { 1 + usize::from(self.is_streamed) } else { 0 }]
-    }
-}
-
-/// Multiplies 16 lines from each of two on, so many bytes apart, by so many steps of a panel, at least one.
-///
-/// # Safety
-/// As for [`Strip::multiply`]; and lines and panel reach so far.
-type Multiply = unsafe fn(lines: [*const u8; 2], pitch: usize, panel: *const u8, steps: usize);
-
-/// # Safety
-/// As for a [`Multiply`].
-unsafe fn multiply<const SIGNS: usize, const TALL: usize, const WIDE: usize, const STREAMED: usize>(
-    [first, second]: [*const u8; 2],
-    pitch: usize,
-    panel: *const u8,
-    steps: usize,
-) {
-    // SAFETY: this function's own promise.
-    unsafe {
-        asm!(
-            "2:",
-            load!("tmm6", "[{panel} + {group}]", once if "0"),
-            load!("tmm4", "[{first} + {pitch}]", once if "1"),
-            dot!("tmm0", "tmm4", "tmm6"),
-            ".if {TALL}",
-            load!("tmm5", "[{second} + {pitch}]", once if "1"),
-            dot!("tmm2", "tmm5", "tmm6"),
-            ".endif",
-            ".if {WIDE}",
-            load!("tmm7", "[{panel} + {group} + 64]", once if "0"),
-            dot!("tmm1", "tmm4", "tmm7"),
-            ".if {TALL}",
-            dot!("tmm3", "tmm5", "tmm7"),
-            ".endif",
-            ".endif",
-            "add {panel}, {PANEL_STEP}",
-            "add {first}, {STEP}",
-            "add {second}, {STEP}",
-            "dec {steps}",
-            "jnz 2b",
-            panel = inout(reg) panel => _, first = inout(reg) first => _, second = inout(reg) second => _,
-            steps = inout(reg) steps => _, pitch = in(reg) pitch, group = in(reg) GROUP,
-            SIGNS = const SIGNS, TALL = const TALL, WIDE = const WIDE, STREAMED = const STREAMED,
-            PANEL_STEP = const PANEL_STEP, STEP = const STEP,
-            OF_NEITHER = const signs::OF_NEITHER, OF_PANEL = const signs::OF_PANEL,
-            OF_LINES = const signs::OF_LINES, OF_BOTH = const signs::OF_BOTH,
-            out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
-            out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
-            options(nostack, readonly),
-        );
     }
 }

@@ -1,0 +1,204 @@
+//! What is done with the registers of AMX: four of sums begin, are multiplied, and go where they belong.
+
+use super::session::STEP;
+use crate::kernel::relay::WIDTH;
+use crate::matrix::Encoding;
+use std::arch::asm;
+
+/// Bytes of a panel that are multiplied together, and of a group of all its lines.
+pub(super) const PANEL_STEP: usize = STEP * WIDTH;
+pub(super) const GROUP: usize = 4 * WIDTH;
+
+/// Where rows of sums lie, so many bytes apart; or one that counts for all.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub at: *mut i32,
+    pub pitch: usize,
+}
+
+impl Place {
+    /// The same sums for all rows.
+    pub(super) fn same(sums: &[i32; WIDTH]) -> Self {
+        Self { at: sums.as_ptr().cast_mut(), pitch: 0 }
+    }
+
+    fn row(self, row: usize) -> *mut i32 {
+        self.at.wrapping_byte_add(row * self.pitch)
+    }
+}
+
+/// Which sides are signed. (Numbers, for the assembly, and from 0 on.)
+mod signs {
+    pub(super) const OF_NEITHER: usize = 0;
+    pub(super) const OF_PANEL: usize = 1;
+    pub(super) const OF_LINES: usize = 2;
+    pub(super) const OF_BOTH: usize = 3;
+}
+
+/// How tiles are multiplied.
+#[derive(Clone, Copy)]
+pub(super) struct Shape {
+    signs: usize,
+    /// By two registers of rows.
+    pub is_tall: bool,
+    /// Whether the lines come from far, and a panel stays near, or the other way round.
+    is_streamed: bool,
+}
+
+/// The instruction for two registers whose bytes have these signs.
+#[rustfmt::skip]
+macro_rules! dot {
+    ($sums:literal, $lines:literal, $panel:literal) => {
+        concat!(
+            ".if {SIGNS} == {OF_NEITHER}\n", "tdpbuud ", $sums, ", ", $lines, ", ", $panel, "\n", ".endif\n",
+            ".if {SIGNS} == {OF_PANEL}\n", "tdpbusd ", $sums, ", ", $lines, ", ", $panel, "\n", ".endif\n",
+            ".if {SIGNS} == {OF_LINES}\n", "tdpbsud ", $sums, ", ", $lines, ", ", $panel, "\n", ".endif\n",
+            ".if {SIGNS} == {OF_BOTH}\n", "tdpbssd ", $sums, ", ", $lines, ", ", $panel, "\n", ".endif\n",
+        )
+    };
+}
+
+/// Loads what is used once in a way that leaves the first cache to what stays.
+#[rustfmt::skip]
+macro_rules! load {
+    ($register:literal, $from:literal, once if $streamed:literal) => {
+        concat!(
+            ".if {STREAMED} == ", $streamed, "\n", "tileloaddt1 ", $register, ", ", $from, "\n",
+            ".else\n", "tileloadd ", $register, ", ", $from, "\n", ".endif\n",
+        )
+    };
+}
+
+/// What the registers hold stays there from one function to the next: the compiler uses none of them.
+impl Shape {
+    /// For lines and panels of these encodings, not tall.
+    pub(super) fn new([lines, panel]: [Encoding; 2], is_streamed: bool) -> Self {
+        let signs = match (lines, panel) {
+            (Encoding::U8, Encoding::U8) => signs::OF_NEITHER,
+            (Encoding::U8, Encoding::S8) => signs::OF_PANEL,
+            (Encoding::S8, Encoding::U8) => signs::OF_LINES,
+            (Encoding::S8, Encoding::S8) => signs::OF_BOTH,
+        };
+        Self { signs, is_tall: false, is_streamed }
+    }
+
+    /// Has sums begin with what lies there, or zeros.
+    ///
+    /// # Safety
+    /// As for [`Strip::multiply`](super::walk::Strip::multiply).
+    #[inline(always)]
+    pub(super) unsafe fn begin(self, from: Option<Place>, second: usize) {
+        // SAFETY: this function's own promise.
+        unsafe {
+            let Some(from) = from else {
+                asm!(
+                    "tilezero tmm0", "tilezero tmm1", "tilezero tmm2", "tilezero tmm3",
+                    out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _, options(nostack, nomem),
+                );
+                return;
+            };
+            asm!(
+                "tileloadd tmm0, [{at} + {pitch}]", "tileloadd tmm1, [{at} + {pitch} + 64]",
+                at = in(reg) from.row(0), pitch = in(reg) from.pitch,
+                out("tmm0") _, out("tmm1") _, options(nostack, readonly),
+            );
+            if self.is_tall {
+                asm!(
+                    "tileloadd tmm2, [{at} + {pitch}]", "tileloadd tmm3, [{at} + {pitch} + 64]",
+                    at = in(reg) from.row(second), pitch = in(reg) from.pitch,
+                    out("tmm2") _, out("tmm3") _, options(nostack, readonly),
+                );
+            }
+        }
+    }
+
+    /// Brings them to their place.
+    ///
+    /// # Safety
+    /// As above.
+    #[inline(always)]
+    pub(super) unsafe fn end(self, to: Place, second: usize) {
+        // SAFETY: this function's own promise.
+        unsafe {
+            asm!(
+                "tilestored [{at} + {pitch}], tmm0", "tilestored [{at} + {pitch} + 64], tmm1",
+                at = in(reg) to.row(0), pitch = in(reg) to.pitch, options(nostack),
+            );
+            if self.is_tall {
+                asm!(
+                    "tilestored [{at} + {pitch}], tmm2", "tilestored [{at} + {pitch} + 64], tmm3",
+                    at = in(reg) to.row(second), pitch = in(reg) to.pitch, options(nostack),
+                );
+            }
+        }
+    }
+
+    /// What multiplies so, by one register of columns and by two.
+    #[inline(always)]
+    pub(super) fn ways(self) -> [Multiply; 2] {
+        const fn ways<const SIGNS: usize>() -> [[Multiply; 2]; 3] {
+            [
+                [multiply::<SIGNS, 0, 0, 0>, multiply::<SIGNS, 0, 1, 0>],
+                [multiply::<SIGNS, 1, 0, 0>, multiply::<SIGNS, 1, 1, 0>],
+                [multiply::<SIGNS, 1, 0, 0>, multiply::<SIGNS, 1, 1, 1>],
+            ]
+        }
+        static WAYS: [[[Multiply; 2]; 3]; 4] = [
+            ways::<{ signs::OF_NEITHER }>(),
+            ways::<{ signs::OF_PANEL }>(),
+            ways::<{ signs::OF_LINES }>(),
+            ways::<{ signs::OF_BOTH }>(),
+        ];
+        WAYS[self.signs][if self.is_tall { 1 + usize::from(self.is_streamed) } else { 0 }]
+    }
+}
+
+/// Multiplies 16 lines from each of two on, so many bytes apart, by so many steps of a panel, at least one.
+///
+/// # Safety
+/// As for [`Strip::multiply`](super::walk::Strip::multiply); and lines and panel reach so far.
+pub(super) type Multiply = unsafe fn(lines: [*const u8; 2], pitch: usize, panel: *const u8, steps: usize);
+
+/// # Safety
+/// As for a [`Multiply`].
+unsafe fn multiply<const SIGNS: usize, const TALL: usize, const WIDE: usize, const STREAMED: usize>(
+    [first, second]: [*const u8; 2],
+    pitch: usize,
+    panel: *const u8,
+    steps: usize,
+) {
+    // SAFETY: this function's own promise.
+    unsafe {
+        asm!(
+            "2:",
+            load!("tmm6", "[{panel} + {group}]", once if "0"),
+            load!("tmm4", "[{first} + {pitch}]", once if "1"),
+            dot!("tmm0", "tmm4", "tmm6"),
+            ".if {TALL}",
+            load!("tmm5", "[{second} + {pitch}]", once if "1"),
+            dot!("tmm2", "tmm5", "tmm6"),
+            ".endif",
+            ".if {WIDE}",
+            load!("tmm7", "[{panel} + {group} + 64]", once if "0"),
+            dot!("tmm1", "tmm4", "tmm7"),
+            ".if {TALL}",
+            dot!("tmm3", "tmm5", "tmm7"),
+            ".endif",
+            ".endif",
+            "add {panel}, {PANEL_STEP}",
+            "add {first}, {STEP}",
+            "add {second}, {STEP}",
+            "dec {steps}",
+            "jnz 2b",
+            panel = inout(reg) panel => _, first = inout(reg) first => _, second = inout(reg) second => _,
+            steps = inout(reg) steps => _, pitch = in(reg) pitch, group = in(reg) GROUP,
+            SIGNS = const SIGNS, TALL = const TALL, WIDE = const WIDE, STREAMED = const STREAMED,
+            PANEL_STEP = const PANEL_STEP, STEP = const STEP,
+            OF_NEITHER = const signs::OF_NEITHER, OF_PANEL = const signs::OF_PANEL,
+            OF_LINES = const signs::OF_LINES, OF_BOTH = const signs::OF_BOTH,
+            out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
+            out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
+            options(nostack, readonly),
+        );
+    }
+}
