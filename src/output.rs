@@ -50,7 +50,6 @@ pub use weighted::Weighted;
 
 use floats::Floats;
 use layer::Layer;
-use store::each;
 use tile::Tile;
 
 /// What is done with every accumulator of a product.
@@ -174,13 +173,6 @@ pub(crate) unsafe fn finish<const W: usize>(
             return unsafe { floats.finish(&finish.store, &region, acc, &mut room[..rows], vectors) };
         }
         None => {}
-    }
-    if let ([Stage::QuantizeDown(stage)], Store::U8(out, Cast::Saturating)) = (finish.stages, &finish.store)
-        && let Some(of) = stage.uniform()
-    {
-        // EightBitIntGemm's pipeline, in one go.
-        // SAFETY: this function's own promise.
-        return unsafe { each(out, region, acc, |x| of(x).clamp(0, 255) as u8) };
     }
     if !finish.stages.is_empty() {
         let (p, q) = room[..2 * rows * W].split_at_mut(rows * W);

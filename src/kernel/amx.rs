@@ -5,7 +5,7 @@
 //! are left to [`TILES`].
 
 use super::relay::{Bytes, Open, RelayFns, Rows as Few, Strip as Job, WIDTH};
-use super::requantize::avx512::{finish_rows, relay_panel};
+use super::requantize::avx512::{finish_rows, panel};
 use super::vector512::{plus, put, resume, spread};
 use super::{Kernel, Large, Tile, avx512vnni};
 use crate::output::{FloatParts, Sums};
@@ -53,7 +53,7 @@ pub(super) static TILES: Kernel = Kernel {
     ..avx512vnni::ROW
 };
 
-static RELAY: RelayFns = RelayFns { panel: relay_panel, multiply, finish, finish_rows };
+static RELAY: RelayFns = RelayFns { panel, multiply, finish, finish_rows };
 
 fn is_supported() -> bool {
     (avx512vnni::ROW.is_supported)() && cpu_has!("avx512vbmi") && session::is_permitted()

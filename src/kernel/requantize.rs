@@ -18,6 +18,8 @@ pub(crate) enum Rule {
     Once,
     /// By the float whose bits the factor is, rounded to nearest, ties to even; saturated.
     Float,
+    /// By the factor, modulo 2³², then by 2^-exponent, rounded to nearest, ties away from zero.
+    Down,
 }
 
 /// Numbers of 32 bits, as their bits: the same one for all columns, or one for each.
@@ -48,7 +50,7 @@ pub(crate) struct Columns<'a> {
     pub sums: Words<'a>,
     pub times: i32,
     pub factor: Words<'a>,
-    /// -31 to 0; of [`Rule::Float`], anything.
+    /// -31 to 0; of [`Rule::Down`] 0 to 31, and of [`Rule::Float`], anything.
     pub exponent: Words<'a>,
 }
 
@@ -92,6 +94,7 @@ pub(super) fn requantize<const W: usize>(rule: Rule, columns: &Columns, last: La
         Rule::TwiceUp => each(columns, last, rows, to, |x, factor, exponent| Rule::TwiceUp.scaled(x, factor, exponent)),
         Rule::Once => each(columns, last, rows, to, |x, factor, exponent| Rule::Once.scaled(x, factor, exponent)),
         Rule::Float => each(columns, last, rows, to, |x, factor, exponent| Rule::Float.scaled(x, factor, exponent)),
+        Rule::Down => each(columns, last, rows, to, |x, factor, exponent| Rule::Down.scaled(x, factor, exponent)),
     }
 }
 
@@ -107,6 +110,7 @@ impl Rule {
                 ((product + (1 << (shift - 1))) >> shift) as i32
             }
             Rule::Float => rounded(x as f32 * f32::from_bits(factor as u32)),
+            Rule::Down => rounding_divide_by_pot(x.wrapping_mul(factor), exponent as u32 & 31),
         }
     }
 }

@@ -2,12 +2,13 @@
 //!
 //! Stages one by one pass over a tile each; this passes once, and gives the same.
 
-use super::{Cast, Region, Rounding, Scale, Stage, Store, Values};
+use super::{Cast, QuantizeDown, Region, Rounding, Scale, Stage, Store, Values};
 use crate::kernel::relay::Terms;
 use crate::kernel::{Columns, Last, Rows, Rule, Vectors, Words};
 use crate::matrix::Output;
 
-/// BIAS, SCALE or SCALE_F32, and CLAMP, of which the first and the last may be missing; then a saturating cast to bytes.
+/// BIAS, SCALE or SCALE_F32, and CLAMP, of which the first and the last may be missing; then a saturating cast to bytes. Instead of
+/// the first two there may be QUANTIZE_DOWN, which is EightBitIntGemm's pipeline.
 #[derive(Clone, Copy)]
 pub(crate) struct Layer<'a> {
     bias: Values<'a, i32>,
@@ -24,6 +25,8 @@ enum Factor<'a> {
     /// Nothing is shifted to the left, and no multiplier is -2³¹.
     Fixed(Scale<'a>),
     Float(Values<'a, f32>),
+    /// But for what is added first.
+    Down(QuantizeDown<'a>),
 }
 
 impl<'a> Layer<'a> {
@@ -33,10 +36,13 @@ impl<'a> Layer<'a> {
             return None;
         }
         let (bias, stages) = match stages {
+            [Stage::Bias(_), Stage::QuantizeDown(_), ..] => return None,
             [Stage::Bias(bias), stages @ ..] => (*bias, stages),
+            [Stage::QuantizeDown(down), ..] => (down.offset, stages),
             _ => (Values::Uniform(0), stages),
         };
         let (scale, offset_after, stages) = match stages {
+            [Stage::QuantizeDown(down), stages @ ..] => (Factor::Down(*down), 0, stages),
             [Stage::Scale(scale), stages @ ..] if scale.is_plain() => {
                 (Factor::Fixed(*scale), scale.offset_after, stages)
             }
@@ -51,6 +57,7 @@ impl<'a> Layer<'a> {
         let changes = match &scale {
             Factor::Fixed(scale) => scale.multiplier.is_per_row() || scale.exponent.is_per_row(),
             Factor::Float(scale) => scale.is_per_row(),
+            Factor::Down(down) => down.multiplier.is_per_row() || down.shift.is_per_row(),
         };
         Some(Self { bias, scale, offset_after, clamp, changes })
     }
@@ -145,6 +152,7 @@ impl<'a> Layer<'a> {
         match &self.scale {
             Factor::Fixed(scale) => (scale.multiplier.of_row(region, i), scale.exponent.of_row(region, i)),
             Factor::Float(scale) => (scale.of_row(region, i), Words::Same(0)),
+            Factor::Down(down) => (down.multiplier.of_row(region, i), down.shift.of_row(region, i)),
         }
     }
 
@@ -152,6 +160,7 @@ impl<'a> Layer<'a> {
     pub(super) fn rule(&self) -> Rule {
         match &self.scale {
             Factor::Float(_) => Rule::Float,
+            Factor::Down(_) => Rule::Down,
             Factor::Fixed(scale) => match scale.rounding {
                 Rounding::Twice => Rule::Twice,
                 Rounding::TwiceUp => Rule::TwiceUp,

@@ -17,17 +17,6 @@ pub struct QuantizeDown<'a> {
 }
 
 impl QuantizeDown<'_> {
-    /// The stage as a function, if its parameters are the same for all results.
-    #[inline(always)]
-    pub(super) fn uniform(&self) -> Option<impl Fn(i32) -> i32> {
-        match (self.offset, self.multiplier, self.shift) {
-            (Values::Uniform(offset), Values::Uniform(multiplier), Values::Uniform(shift)) => {
-                Some(move |x: i32| down(x.wrapping_add(offset), multiplier, shift))
-            }
-            _ => None,
-        }
-    }
-
     #[inline(always)]
     pub(super) fn apply(&self, tile: &mut Tile) {
         self.offset.apply(tile, i32::wrapping_add);

@@ -306,15 +306,22 @@ fn offsets() -> impl Strategy<Value = (i32, i32)> {
 
 /// The pipelines that have a way of their own.
 fn layer() -> impl Strategy<Value = Vec<Case>> {
-    let bias = vec(parameter(number()).prop_map(Case::Bias), 0..2);
+    let bias = || vec(parameter(number()).prop_map(Case::Bias), 0..2);
     let exponent = || prop_oneof![9 => -31i32..=0, 1 => exponent()];
     let scale = prop_oneof![
         3 => (parameter(multiplier()), parameter(exponent()), number(), rounding())
             .prop_map(|(multiplier, exponent, after, rounding)| Case::Scale(multiplier, exponent, after, rounding)),
         1 => (parameter(scale()), number()).prop_map(|(scale, after)| Case::ScaleF32(scale, after)),
     ];
-    let clamp = vec((number(), number()).prop_map(|(min, max)| Case::Clamp(min, max)), 0..2);
-    (bias, scale, clamp).prop_map(|(bias, scale, clamp)| bias.into_iter().chain([scale]).chain(clamp).collect())
+    let clamp = || vec((number(), number()).prop_map(|(min, max)| Case::Clamp(min, max)), 0..2);
+    let down = (parameter(number()), parameter(-1000i32..1000), parameter(0i32..=31))
+        .prop_map(|(offset, multiplier, shift)| Case::QuantizeDown(offset, multiplier, shift));
+    let scaled = (bias(), scale, clamp());
+    let down = (prop_oneof![4 => Just(vec![]), 1 => bias()], down, clamp());
+    prop_oneof![
+        4 => scaled.prop_map(|(bias, scale, clamp)| bias.into_iter().chain([scale]).chain(clamp).collect()),
+        1 => down.prop_map(|(bias, down, clamp)| bias.into_iter().chain([down]).chain(clamp).collect()),
+    ]
 }
 
 /// Those of a network as it is: vectors scale in floats what suits, and what is in doubt in fixed point.

@@ -3,7 +3,7 @@
 use super::{Columns, Last, Rows, Rule, Words, near};
 use crate::kernel::vector256::{Vector, resume, spread};
 use crate::matrix::Block;
-use scales::{Fixed, Near, Once, Small, float};
+use scales::{Down, Fixed, Near, Once, Small, float};
 use std::arch::x86_64::*;
 
 mod scales;
@@ -22,7 +22,7 @@ pub(in crate::kernel) fn requantize<const W: usize>(
 ) {
     for first in (0..W / (2 * LANES)).map(|pair| pair * 2 * LANES) {
         let (mut to, both) = (to.clone(), rows.cols > first + LANES);
-        let near = if let Rule::Float = rule { None } else { Near::of(rule, columns, &last, first) };
+        let near = if let Rule::Float | Rule::Down = rule { None } else { Near::of(rule, columns, &last, first) };
         let end = End::of(columns, last, first, both);
         if let Some(scales) = near {
             match near::has_signs(rule, &last) {
@@ -62,6 +62,10 @@ pub(in crate::kernel) fn requantize<const W: usize>(
             Rule::Float => {
                 let scales = [words(columns.factor, first), words(columns.factor, first + LANES)];
                 each(first, rows, &mut to, |sums, terms| end.scaled(sums, terms, |half, x| float(x, scales[half])));
+            }
+            Rule::Down => {
+                let scales = [Down::of(columns, first), Down::of(columns, first + LANES)];
+                each(first, rows, &mut to, |sums, terms| end.scaled(sums, terms, |half, x| scales[half].round(x)));
             }
         }
     }

@@ -5,11 +5,12 @@ use super::{Columns, Last, Rows, Rule, Words, near};
 use crate::kernel::relay::{Lanes, Panel};
 use crate::kernel::vector512::{Vector, plus, resume, store};
 use crate::matrix::{Block, Output};
-use scales::{Fixed, Near, Small, float, greater};
+use scales::{Down, Fixed, Near, Small, float, greater};
 use std::arch::x86_64::*;
 use std::hint::black_box;
 use std::mem::MaybeUninit;
 
+mod down;
 mod scales;
 mod units;
 
@@ -62,7 +63,7 @@ fn by_rule<const W: usize, const ROWS: usize, const HAVE_TERMS: bool>(
     rows: &Rows<W>,
     to: &Block<u8>,
 ) {
-    if !matches!(rule, Rule::Float)
+    if !matches!(rule, Rule::Float | Rule::Down)
         && let Some(scales) = Near::of::<ROWS>(rule, columns, last)
     {
         let end = End::of::<ROWS>(columns, last);
@@ -108,6 +109,12 @@ fn by_rule<const W: usize, const ROWS: usize, const HAVE_TERMS: bool>(
             let scales = [of_columns::<ROWS>(columns.factor, 0), of_columns::<ROWS>(columns.factor, 1)];
             each::<W, ROWS, HAVE_TERMS>(rows, to, |sums, terms| {
                 end.scaled::<W, ROWS, HAVE_TERMS>(sums, terms, |half, x| float(x, scales[half]))
+            });
+        }
+        Rule::Down => {
+            let scales = [Down::of::<ROWS>(columns, 0), Down::of::<ROWS>(columns, 1)];
+            each::<W, ROWS, HAVE_TERMS>(rows, to, |sums, terms| {
+                end.scaled::<W, ROWS, HAVE_TERMS>(sums, terms, |half, x| scales[half].round(x))
             });
         }
     }
@@ -159,6 +166,7 @@ fn in_doubt<const W: usize, const ROWS: usize, const HAVE_TERMS: bool>(
         Rule::Twice => scales[half].twice(x),
         Rule::TwiceUp | Rule::Once => scales[half].once(x),
         Rule::Float => float(x, of_columns::<ROWS>(columns.factor, half)),
+        Rule::Down => unreachable!("it is exact"),
     })
 }
 
@@ -175,6 +183,10 @@ pub(in crate::kernel) unsafe fn finish_rows(
 ) {
     // SAFETY: this function's own promise.
     let to = unsafe { out.block(row..row + rows.sums.len(), col..col + rows.cols) };
+    if let Rule::Down = panel.rule {
+        let columns = columns_of(panel, Words::Ints(panel.added.as_flattened()));
+        return requantize(panel.rule, &columns, panel.last, *rows, to);
+    }
     match rows.cols {
         0..=8 => by_panel::<8>(panel, rows, &to),
         9..=LANES => by_panel::<4>(panel, rows, &to),
@@ -223,6 +235,8 @@ pub(in crate::kernel) fn relay_panel(
     // Floats are rounded once: there is no doubt, except of 65536ths.
     let (scales, sure) = match rule {
         Rule::Float => (Near::of_floats::<2>(columns, &last), f32::INFINITY),
+        // Products wrap around.
+        Rule::Down => return false,
         _ => (Near::of::<2>(rule, columns, &last), near::SURE),
     };
     let Some([first, second]) = scales else { return false };
@@ -250,6 +264,21 @@ pub(in crate::kernel) fn relay_panel(
         last,
     });
     true
+}
+
+/// As [`relay_panel`], for [`Finisher`].
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+pub(in crate::kernel) fn panel(
+    rule: Rule,
+    columns: &Columns,
+    cols: usize,
+    last: Last,
+    to: &mut MaybeUninit<Panel>,
+) -> bool {
+    match rule {
+        Rule::Down => down::panel(columns, cols, last, to),
+        _ => relay_panel(rule, columns, cols, last, to),
+    }
 }
 
 #[inline]

@@ -26,15 +26,24 @@ struct Layers {
     seed: u64,
     bias: Option<u8>,
     scale_axis: u8,
-    /// Bits of the exponents, some of which floats of 32 bits do not suit; or none for scales in floats.
-    rounding: Option<Rounding>,
+    scaling: Scaling,
+    /// Bits of the exponents, some of which floats of 32 bits do not suit.
     right: std::ops::RangeInclusive<i32>,
-    /// A number of the scale's axis, if any, where fixed point has so many ties that its panel becomes bytes in another way.
+    /// A number of the scale's axis, if any, where fixed point has so many ties, or nothing is shifted, that its panel becomes bytes
+    /// in another way.
     coarse: Option<usize>,
     offset_after: i32,
     clamp: Option<(i32, i32)>,
     is_signed: bool,
     gap: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Scaling {
+    Fixed(Rounding),
+    Floats,
+    /// By EightBitIntGemm's stage, of which the biases are a part.
+    Down,
 }
 
 /// Rows, columns and depth.
@@ -53,21 +62,22 @@ fn shapes() -> impl Strategy<Value = (usize, usize, usize)> {
 fn layers(shape: impl Strategy<Value = (usize, usize, usize)>) -> impl Strategy<Value = Layers> {
     let encoding = || prop_oneof![Just(Encoding::U8), Just(Encoding::S8)];
     let offset = || prop_oneof![Just(0), Just(-128), -255i32..=255];
-    let roundings = prop_oneof![
-        3 => Just(Some(Rounding::Twice)), 1 => Just(Some(Rounding::TwiceUp)), 1 => Just(Some(Rounding::Once)), 1 => Just(None)
+    let scalings = prop_oneof![
+        3 => Just(Scaling::Fixed(Rounding::Twice)), 1 => Just(Scaling::Fixed(Rounding::TwiceUp)),
+        1 => Just(Scaling::Fixed(Rounding::Once)), 1 => Just(Scaling::Floats), 2 => Just(Scaling::Down),
     ];
     let right = prop_oneof![4 => Just(6..=14), 1 => Just(1..=12), 1 => Just(0..=31)];
     let clamp = prop_oneof![2 => Just(None), 1 => (-200i32..300, -200i32..300).prop_map(Some)];
     let sides = (encoding(), encoding(), offset(), offset(), any::<bool>());
     let coarse = proptest::option::weighted(0.25, 0usize..80);
     let axis = prop_oneof![1 => Just(0u8), 4 => Just(2), 1 => Just(1)];
-    let scales = (proptest::option::of(0u8..3), axis, roundings, right, coarse);
+    let scales = (proptest::option::of(0u8..3), axis, scalings, right, coarse);
     let result = (-128i32..=255, clamp, any::<bool>(), prop_oneof![Just(0usize), 1usize..40]);
     (shape, sides, scales, result, any::<u64>()).prop_map(
         |(
             shape,
             (l, r, a, b, is_packed),
-            (bias, scale_axis, rounding, right, coarse),
+            (bias, scale_axis, scaling, right, coarse),
             (offset_after, clamp, is_signed, gap),
             seed,
         )| {
@@ -80,7 +90,7 @@ fn layers(shape: impl Strategy<Value = (usize, usize, usize)>) -> impl Strategy<
                 seed,
                 bias,
                 scale_axis,
-                rounding,
+                scaling,
                 right,
                 coarse,
                 offset_after,
@@ -126,12 +136,21 @@ fn check(case: &Layers) {
     if let Some(multiplier) = case.coarse.and_then(|coarse| multipliers.get_mut(coarse)) {
         *multiplier = 1 << 30;
     }
+    let is_down = matches!(case.scaling, Scaling::Down);
+    if is_down {
+        // Some products wrap around.
+        multipliers.iter_mut().for_each(|x| *x = (*x >> 22) * if *x & 7 == 0 { -1 } else { 1 });
+    }
     let (least, kinds) = (*case.right.start(), case.right.end() - case.right.start() + 1);
     let exponents: Vec<i32> = numbers(case.seed ^ 3, most).iter().map(|x| -(least + x.rem_euclid(kinds))).collect();
+    let mut shifts: Vec<i32> = exponents.iter().map(|exponent| (8 - exponent).min(31)).collect();
+    if let Some(shift) = case.coarse.and_then(|coarse| shifts.get_mut(coarse)) {
+        *shift = 0;
+    }
     let floats: Vec<f32> =
         multipliers.iter().zip(&exponents).map(|(m, e)| (f64::from(*m) * 2f64.powi(e - 31)) as f32).collect();
     let shape = (rows, cols);
-    if (case.bias, case.scale_axis) == (Some(2), 2) {
+    if (case.bias, case.scale_axis) == (Some(2), 2) && !is_down {
         // A number of each column is as close to a tie as can be, where floats go wrong.
         for col in 0..cols {
             let tie = f64::from(col as i32 % 200 - 100) + 0.5;
@@ -139,17 +158,22 @@ fn check(case: &Layers) {
             biases[col] = (sum.round() as i32).wrapping_sub(sums[col % rows * cols + col]);
         }
     }
-    let mut stages = Vec::new();
-    if let Some(axis) = case.bias {
-        stages.push(Stage::Bias(of_axis(axis, &biases, shape)));
-    }
-    stages.push(match case.rounding {
-        Some(rounding) => {
+    let bias = case.bias.map(|axis| of_axis(axis, &biases, shape));
+    let mut stages: Vec<Stage> = bias.filter(|_| !is_down).map(Stage::Bias).into_iter().collect();
+    stages.push(match case.scaling {
+        Scaling::Fixed(rounding) => {
             let (multiplier, exponent) =
                 (of_axis(case.scale_axis, &multipliers, shape), of_axis(case.scale_axis, &exponents, shape));
             Stage::Scale(Scale::new(multiplier, exponent, case.offset_after, rounding))
         }
-        None => Stage::ScaleF32 { scale: of_axis(case.scale_axis, &floats, shape), offset_after: case.offset_after },
+        Scaling::Floats => {
+            Stage::ScaleF32 { scale: of_axis(case.scale_axis, &floats, shape), offset_after: case.offset_after }
+        }
+        Scaling::Down => Stage::QuantizeDown(QuantizeDown {
+            offset: bias.unwrap_or(Values::Uniform(0)),
+            multiplier: of_axis(case.scale_axis, &multipliers, shape),
+            shift: of_axis(case.scale_axis, &shifts, shape),
+        }),
     });
     if let Some((min, max)) = case.clamp {
         stages.push(Stage::Clamp { min, max });
@@ -158,11 +182,12 @@ fn check(case: &Layers) {
     let want = |row: usize, col: usize| {
         let sum = sums[row * cols + col].wrapping_add(case.bias.map_or(0, |axis| biases[at(axis, row, col)]));
         let i = at(case.scale_axis, row, col);
-        let number = match case.rounding {
-            Some(rounding) => scaled(sum, multipliers[i], exponents[i], rounding),
-            None => nearest_even(sum as f32 * floats[i]),
+        let number = match case.scaling {
+            Scaling::Fixed(rounding) => scaled(sum, multipliers[i], exponents[i], rounding),
+            Scaling::Floats => nearest_even(sum as f32 * floats[i]),
+            Scaling::Down => wrapped(nearest_away(sum.wrapping_mul(multipliers[i]).into(), shifts[i] as u32)),
         };
-        let number = number.wrapping_add(case.offset_after);
+        let number = if is_down { number } else { number.wrapping_add(case.offset_after) };
         let number = case.clamp.map_or(number, |(min, max)| number.max(min).min(max));
         let number = if case.is_signed { number.clamp(-128, 127) } else { number.clamp(0, 255) };
         number as u8
@@ -247,7 +272,7 @@ fn a_layer_of_more_panels_than_pass_together_is_what_its_stages_say() {
         seed: 5,
         bias: Some(2),
         scale_axis: 2,
-        rounding: Some(Rounding::Twice),
+        scaling: Scaling::Fixed(Rounding::Twice),
         right: 6..=9,
         // The second of the panels that pass together last.
         coarse: Some(32 * 33),

@@ -35,22 +35,55 @@ fn join([even, odd]: [Vector; 2]) -> Vector {
     _mm256_blend_epi32::<0b_1010_1010>(even, odd)
 }
 
-/// Scales of eight columns for two roundings.
-pub(super) struct Fixed {
-    factors: [Vector; 2],
+/// Powers of two by which eight numbers are divided: how far they are shifted, what is shifted out of them, and half of that.
+struct Powers {
     right: Vector,
     mask: Vector,
     half: Vector,
+}
+
+impl Powers {
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn new(right: Vector) -> Self {
+        let mask = _mm256_sub_epi32(_mm256_sllv_epi32(all(1), right), all(1));
+        Self { right, mask, half: _mm256_srli_epi32::<1>(mask) }
+    }
+
+    /// Shifts to the right, and rounds up what is left over beyond a threshold.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn divide_beyond(&self, x: Vector, threshold: Vector) -> Vector {
+        let is_more = _mm256_cmpgt_epi32(_mm256_and_si256(x, self.mask), threshold);
+        _mm256_sub_epi32(_mm256_srav_epi32(x, self.right), is_more)
+    }
+
+    /// As `rounding_divide_by_pot`.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn divide(&self, x: Vector) -> Vector {
+        self.divide_beyond(x, _mm256_add_epi32(self.half, _mm256_srli_epi32::<31>(x)))
+    }
+
+    /// As `rounding_shift_right_up`.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn divide_up(&self, x: Vector) -> Vector {
+        self.divide_beyond(x, self.half)
+    }
+}
+
+/// Scales of eight columns for two roundings.
+pub(super) struct Fixed {
+    factors: [Vector; 2],
+    powers: Powers,
 }
 
 impl Fixed {
     #[inline]
     #[target_feature(enable = "avx2")]
     pub(super) fn of(columns: &Columns, first: usize) -> Self {
-        let factor = words(columns.factor, first);
-        let right = right(columns, first);
-        let mask = _mm256_sub_epi32(_mm256_sllv_epi32(all(1), right), all(1));
-        Self { factors: even_and_odd(factor), right, mask, half: _mm256_srli_epi32::<1>(mask) }
+        Self { factors: even_and_odd(words(columns.factor, first)), powers: Powers::new(right(columns, first)) }
     }
 
     /// As `high_mul_below_one`.
@@ -63,25 +96,16 @@ impl Fixed {
         join([_mm256_srli_epi64::<31>(even), _mm256_add_epi64(odd, odd)])
     }
 
-    /// Shifts to the right, and rounds up what is left over beyond a threshold.
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn divide(&self, x: Vector, threshold: Vector) -> Vector {
-        let is_more = _mm256_cmpgt_epi32(_mm256_and_si256(x, self.mask), threshold);
-        _mm256_sub_epi32(_mm256_srav_epi32(x, self.right), is_more)
-    }
-
     #[inline]
     #[target_feature(enable = "avx2")]
     pub(super) fn twice(&self, x: Vector) -> Vector {
-        let product = self.product(x);
-        self.divide(product, _mm256_add_epi32(self.half, _mm256_srli_epi32::<31>(product)))
+        self.powers.divide(self.product(x))
     }
 
     #[inline]
     #[target_feature(enable = "avx2")]
     pub(super) fn twice_up(&self, x: Vector) -> Vector {
-        self.divide(self.product(x), self.half)
+        self.powers.divide_up(self.product(x))
     }
 }
 
@@ -134,6 +158,26 @@ pub(super) fn float(x: Vector, factor: Vector) -> Vector {
     let is_number = _mm256_cmp_ps::<_CMP_ORD_Q>(product, product);
     let saturated = _mm256_xor_si256(rounded, _mm256_castps_si256(is_great));
     _mm256_and_si256(saturated, _mm256_castps_si256(is_number))
+}
+
+/// Factors of eight columns, and the powers of two by which products are divided.
+pub(super) struct Down {
+    factor: Vector,
+    powers: Powers,
+}
+
+impl Down {
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(super) fn of(columns: &Columns, first: usize) -> Self {
+        Self { factor: words(columns.factor, first), powers: Powers::new(words(columns.exponent, first)) }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(super) fn round(&self, x: Vector) -> Vector {
+        self.powers.divide(_mm256_mullo_epi32(x, self.factor))
+    }
 }
 
 /// Floats that scale eight columns, so small that neither a product nor its sum with an offset is out of range.

@@ -109,6 +109,37 @@ pub(super) fn float(x: Vector, factor: Vector) -> Vector {
     _mm512_maskz_mov_epi32(is_number, saturated)
 }
 
+/// Factors of a vector's columns and how far products are shifted, as [`Rule::Down`] has it.
+pub(super) struct Down {
+    factor: Vector,
+    shift: Vector,
+    /// Of a product, what is shifted out, and half of that.
+    rest: Vector,
+    half: Vector,
+}
+
+impl Down {
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+    pub(super) fn of<const ROWS: usize>(columns: &Columns, half: usize) -> Self {
+        let shift = of_columns::<ROWS>(columns.exponent, half);
+        let one = _mm512_set1_epi32(1);
+        let rest = _mm512_sub_epi32(_mm512_sllv_epi32(one, shift), one);
+        Self { factor: of_columns::<ROWS>(columns.factor, half), shift, rest, half: _mm512_srli_epi32::<1>(rest) }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+    pub(super) fn round(&self, x: Vector) -> Vector {
+        let product = _mm512_mullo_epi32(x, self.factor);
+        // Of negative ones ties go down. A mask is all ones, which is -1.
+        let most = _mm512_sub_epi32(self.half, _mm512_srai_epi32::<31>(product));
+        let goes_up = _mm512_cmpgt_epi32_mask(_mm512_and_si512(product, self.rest), most);
+        let down = _mm512_srav_epi32(product, self.shift);
+        _mm512_mask_add_epi32(down, goes_up, down, _mm512_set1_epi32(1))
+    }
+}
+
 /// Floats that scale a vector's columns, so small that neither a product nor its sum with an offset is out of range.
 pub(super) struct Small(__m512);
 

@@ -1,9 +1,9 @@
 //! Rows of sums become bytes in 65536ths of what they are to be, of which the upper words count: so few instructions for each that
 //! a processor does them beside multiplications with AMX; every one that has it has AVX-512 VBMI, too.
 
-use super::{LANES, put_row};
+use super::{LANES, down, put_row};
 use crate::kernel::relay::Panel;
-use crate::kernel::requantize::near;
+use crate::kernel::requantize::{Rule, near};
 use crate::kernel::vector512::{Vector, plus, resume};
 use crate::matrix::{Block, Output};
 use std::arch::x86_64::*;
@@ -32,11 +32,13 @@ impl<'a> Finisher<'a> {
         out: &'a Output<u8>,
         (rows, cols): (Range<usize>, Range<usize>),
     ) -> Self {
-        let finish = match (has_terms, panel.signs != 0) {
-            (false, true) => by_bytes::<false, true>(panel),
-            (false, false) => by_bytes::<false, false>(panel),
-            (true, true) => by_bytes::<true, true>(panel),
-            (true, false) => by_bytes::<true, false>(panel),
+        let finish = match (panel.rule, has_terms, panel.signs != 0) {
+            (Rule::Down, false, _) => down::finish::<false>,
+            (Rule::Down, true, _) => down::finish::<true>,
+            (_, false, true) => by_bytes::<false, true>(panel),
+            (_, false, false) => by_bytes::<false, false>(panel),
+            (_, true, true) => by_bytes::<true, true>(panel),
+            (_, true, false) => by_bytes::<true, false>(panel),
         };
         // SAFETY: this function's own promise.
         Self { panel, to: unsafe { out.block(rows, cols) }, finish }
@@ -118,7 +120,7 @@ fn finish_others<const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
-fn halves(bytes: Vector) -> [__m256i; 2] {
+pub(super) fn halves(bytes: Vector) -> [__m256i; 2] {
     [_mm512_castsi512_si256(bytes), _mm512_extracti64x4_epi64::<1>(bytes)]
 }
 
