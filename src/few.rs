@@ -43,10 +43,6 @@ const DEPTH_FOR_A_COLUMN: usize = 64;
 /// Lines of depth that runs contiguously, multiplied together: what they share of the few lines stays in the caches.
 const STRETCH: usize = 64;
 
-/// Bytes of sums that rest between one run and the next, which the second cache holds. Runs are not cut for the first: each cut
-/// has all their memory pages looked up once more, which costs more than that.
-const SUMS: usize = 128 << 10;
-
 /// Rows of a tile that is finished, at least.
 const TILE_ROWS: usize = 16;
 
@@ -101,7 +97,9 @@ impl<'a> Few<'a> {
         };
         let stretch = match many.order {
             Order::DepthContiguous => STRETCH,
-            Order::LineContiguous => SUMS / size_of::<i32>() / product.lines(),
+            // So that a quarter of the second cache holds the sums that rest between one run and the next. Runs are not cut for
+            // the first: each cut has all their memory pages looked up once more, which costs more than that.
+            Order::LineContiguous => Caches::get().l2 / 4 / size_of::<i32>() / product.lines(),
         };
         product.cut = product.cut.with_pieces(many.lines.div_ceil(stretch).max(threads));
         Some(product)
@@ -113,7 +111,9 @@ impl<'a> Few<'a> {
         let (lines, few_sums) = self.prepare(&mut carver);
         let (pitch, size) = (self.pitch(), self.size());
         let is_near = self.many.lines * self.many.depth <= Caches::get().l2;
-        let product = FewProduct { lines, pitch, size, encoding: self.reading.to, operand: self.many, is_near };
+        let is_fetched = self.kernel.few_lines.is_fetched;
+        let product =
+            FewProduct { lines, pitch, size, encoding: self.reading.to, operand: self.many, is_near, is_fetched };
         let ints = [self.sums_len(), self.tile_len()];
         self.desks().work(
             self.context,

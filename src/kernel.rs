@@ -463,6 +463,7 @@ macro_rules! kernel {
                     multiply: multiply_few,
                     depths: $($few_lines)::+::DEPTHS,
                     lines: $($few_lines)::+::LINES,
+                    is_fetched: true,
                 },
                 add_segment: shared.add_segment,
                 finish: shared.finish,

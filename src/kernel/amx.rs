@@ -7,7 +7,7 @@
 use super::relay::{Bytes, Open, RelayFns, Rows as Few, Strip as Job, WIDTH};
 use super::requantize::avx512::{finish_rows, panel};
 use super::vector512::{plus, put, resume, spread};
-use super::{Kernel, Large, Tile, avx512vnni};
+use super::{FewLines, Kernel, Large, Tile, avx512vnni};
 use crate::output::{FloatParts, Sums};
 use crate::pack::Groups;
 use registers::Place;
@@ -27,6 +27,8 @@ pub(super) static KERNEL: Kernel = Kernel {
     name: "amx",
     c_name: c"amx",
     large: Some(Large { kernel: &TILES, rows: 3, macs: 131_072.0 }),
+    // Processors that have it follow runs by themselves, and faster.
+    few_lines: FewLines { is_fetched: false, ..avx512vnni::ROW.few_lines },
     is_supported,
     ..avx512vnni::ROW
 };

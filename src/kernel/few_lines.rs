@@ -20,6 +20,8 @@ pub(crate) struct FewLines {
     pub depths: usize,
     /// How many lines are multiplied together if they are contiguous at each depth: the operand must have as many.
     pub lines: usize,
+    /// Whether what comes from afar had better be fetched before it is read.
+    pub is_fetched: bool,
 }
 
 /// Writes the sums of some of the operand's lines: of each of the few lines as many as [`FewLines::pitch`] says, of which those
@@ -38,6 +40,8 @@ pub(crate) struct Product<'a> {
     pub operand: Operand<'a>,
     /// Whether the second cache may hold the operand.
     pub is_near: bool,
+    /// As [`FewLines::is_fetched`].
+    pub is_fetched: bool,
 }
 
 /// The most depths at which any kernel reads contiguous lines together. The few lines' numbers are padded with zeros to as many.

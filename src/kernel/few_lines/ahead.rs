@@ -33,7 +33,7 @@ impl Ahead {
     pub(in crate::kernel) fn of(product: &Product, runs: Range<usize>, part: &Range<usize>) -> Self {
         let operand = &product.operand;
         let count = runs.end.min(operand.runs().count).saturating_sub(runs.start);
-        if count == 0 {
+        if count == 0 || !product.is_fetched {
             return Self::NONE;
         }
         let (at, part, pitch) = (operand.run(runs.start)[part.clone()].as_ptr(), part.len(), operand.pitch());
