@@ -31,6 +31,8 @@ pub(crate) struct Deep<'a> {
     /// The depth, as threads share it if there are no other columns to share.
     depth: Cut,
     slice: usize,
+    /// Whether the runs of all columns are packed together.
+    by_runs: bool,
     threads: usize,
 }
 
@@ -48,6 +50,12 @@ pub(crate) const LEAST_DEPTH: usize = 4096;
 /// for each.
 const SLICE: usize = 512;
 const SLICE_READY: usize = 1024;
+
+/// The same of weights so large that they come from memory, or from a cache that is far away, and lie contiguous at each depth, beside
+/// so few rows that their sums can be brought near more often: slices have as many columns more, for memory brings long runs faster.
+const SLICE_OF_RUNS: usize = 128;
+const FAR: usize = 24 << 20;
+const ROWS_BESIDE_RUNS: usize = 64;
 
 /// Rows of a block.
 const BLOCK_ROWS: usize = 256;
@@ -87,10 +95,21 @@ impl<'a> Deep<'a> {
         if shape.depth == 0 || rows.pieces > 1 && !plain.is_ready {
             return None;
         }
-        let slice = if plain.is_ready { SLICE_READY } else { SLICE };
-        // A quarter of the second cache for sums, and an eighth for a slice of the columns.
+        let by_runs = match &rhs_of {
+            Rhs::Operand(rhs) => {
+                let is_far = rhs.lines.saturating_mul(rhs.depth) > FAR;
+                rhs.order == Order::LineContiguous && is_far && shape.rows <= ROWS_BESIDE_RUNS
+            }
+            Rhs::Ready(..) => false,
+        };
         let l2 = Caches::get().l2;
-        let most_cols = (l2 / 4 / size_of::<i32>() / rows.longest()).min(l2 / 8 / slice).max(1);
+        // A quarter of the second cache for sums, and an eighth, or a quarter of long runs, for a slice of the columns.
+        let (slice, of_slice) = match (plain.is_ready, by_runs) {
+            (true, _) => (SLICE_READY, l2 / 8),
+            (false, true) => (SLICE_OF_RUNS, l2 / 4),
+            (false, false) => (SLICE, l2 / 8),
+        };
+        let most_cols = (l2 / 4 / size_of::<i32>() / rows.longest()).min(of_slice / slice).max(1);
         let mut cols = Cut::new(shape.cols.div_ceil(most_cols), shape.cols, plain.kernel.width);
         let blocks = rows.pieces * cols.pieces;
         if blocks > 1 && !blocks.is_multiple_of(threads) {
@@ -112,6 +131,7 @@ impl<'a> Deep<'a> {
             cols,
             depth: Cut::new(parts, shape.depth, slice),
             slice,
+            by_runs,
             threads,
         })
     }
@@ -211,7 +231,10 @@ impl<'a> Deep<'a> {
                 let part = operand.part(cols.clone(), depth.clone());
                 let col_sums =
                     &mut col_sums[..if self.are_summed[RHS] { cols.len().next_multiple_of(kernel.width) } else { 0 }];
-                kernel.pack_panels(&part, &readings[RHS], 0..cols.len(), panels, col_sums);
+                match self.by_runs {
+                    true => kernel.pack_runs(&part, &readings[RHS], 0..cols.len(), panels, col_sums),
+                    false => kernel.pack_panels(&part, &readings[RHS], 0..cols.len(), panels, col_sums),
+                }
                 add(sums.of_lines[RHS], col_sums);
                 (&**panels, panel_len)
             }

@@ -166,6 +166,24 @@ impl Kernel {
         unsafe { pack(src, reading, first, bytes, sums) }
     }
 
+    /// As [`Kernel::pack_panels`], lines that are contiguous at each depth, and far away: all of them at one depth before the next,
+    /// so that memory brings long runs.
+    pub(crate) fn pack_runs(
+        &self,
+        src: &Operand,
+        reading: &Reading,
+        lines: Range<usize>,
+        bytes: &mut [u8],
+        sums: &mut [i32],
+    ) {
+        if !src.depth.is_multiple_of(self.groups.len()) {
+            return self.pack_panels(src, reading, lines, bytes, sums);
+        }
+        let room = self.room_for_panels(lines.len(), src.depth);
+        // SAFETY: whoever has a kernel has a CPU that runs it.
+        unsafe { self.pack_rhs[pack::SHORT_RUNS](src, reading, lines.start, &mut bytes[..room.bytes], sums) }
+    }
+
     /// Widens numbers that are stored in planes, as many as `to` has bytes.
     pub(crate) fn expand(&self, planes: &Planes, from: &[u8], to: &mut [u8]) {
         // SAFETY: whoever has a kernel has a CPU that runs it.

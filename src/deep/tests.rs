@@ -113,6 +113,21 @@ proptest! {
     }
 }
 
+/// With a last slice of no whole group.
+#[test]
+fn runs_that_are_packed_together_are_what_blocks_give() {
+    let shape = (17, FAR / 3072, 3075);
+    check(&Case {
+        shape,
+        are_along: [true, false],
+        encodings: [Encoding::U8, Encoding::U8],
+        offsets: [-7, 5],
+        is_packed: false,
+        threads: 2,
+        seed: 3,
+    });
+}
+
 #[test]
 fn what_is_far_is_multiplied_so() {
     let l2 = Caches::get().l2;

@@ -25,8 +25,13 @@ proptest! {
             let first = (part.0 * kernel.width).min(lines / kernel.width * kernel.width);
             let some = first..(first + part.1).min(lines).max(first);
             let room = kernel.room_for_panels(some.len(), depth);
-            let (mut bytes, mut sums) = (vec![0xaa; room.bytes], vec![7; room.sums]);
-            kernel.pack_panels(&src, &reading, some.clone(), &mut bytes, &mut sums);
+            let packed = |pack: fn(&Kernel, &Operand, &Reading, _, &mut [u8], &mut [i32])| {
+                let (mut bytes, mut sums) = (vec![0xaa; room.bytes], vec![7; room.sums]);
+                pack(kernel, &src, &reading, some.clone(), &mut bytes, &mut sums);
+                (bytes, sums)
+            };
+            let (bytes, sums) = packed(Kernel::pack_panels);
+            prop_assert!(!by_line || packed(Kernel::pack_runs) == (bytes.clone(), sums.clone()), "{}", kernel.name);
             let (group, padded) = (kernel.groups.len(), kernel.pad(depth));
             for (line, sum) in sums.into_iter().enumerate() {
                 let (panel, w) = (line / kernel.width, line % kernel.width);
