@@ -117,6 +117,7 @@ proptest! {
 #[test]
 fn runs_that_are_packed_together_are_what_blocks_give() {
     let shape = (17, FAR / 3072, 3075);
+    assert!(shape.0 <= ROWS_BESIDE_RUNS && shape.1 * shape.2 > FAR, "they are packed so");
     check(&Case {
         shape,
         are_along: [true, false],
