@@ -1,12 +1,9 @@
 //! How a product is cut into blocks, from the sizes of the caches and the number of threads.
 
+use crate::caches::Caches;
 use crate::kernel::Kernel;
 use crate::matrix::Order;
 use std::ops::Range;
-
-mod caches;
-
-pub(crate) use caches::Caches;
 
 /// The cut of one product.
 #[derive(Clone, Copy, Debug)]
@@ -133,7 +130,7 @@ impl Blocks {
         let least_cols = match given.rhs_order {
             Order::LineContiguous if kernel.takes_panels() || threads > 1 => LEAST_RUN / 4,
             Order::LineContiguous => LEAST_RUN,
-            Order::DepthContiguous => kernel.width,
+            Order::DepthContiguous => 2 * kernel.width,
         };
         let cols =
             |pieces: usize| Cut::new(even(pieces.min(shape.cols.div_ceil(least_cols))), shape.cols, kernel.width);
@@ -156,8 +153,7 @@ impl Blocks {
         };
         if !share_rows && (share_cols || rhs_len > lhs_len) {
             // What is packed is near soon after only if what it is packed from leaves room for it.
-            let is_packed_soon = kernel.takes_panels() && !given.rhs_is_ready;
-            let cols = cols(fitting(rhs_len * if is_packed_soon { 4 } else { 1 }));
+            let cols = cols(fitting(rhs_len * if given.rhs_is_ready { 1 } else { 4 }));
             Self { rows: rows(others(cols)), cols, depth, by_cols: true }
         } else {
             let rows = rows(fitting(lhs_len));

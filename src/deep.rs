@@ -3,8 +3,9 @@
 //!
 //! The block's sums rest meanwhile. Threads share the blocks, or, of one block, the depth, and add what they have in the end.
 
-use crate::blocks::{Caches, Cut, Shape};
+use crate::blocks::{Cut, Shape};
 use crate::buffer::Carver;
+use crate::caches::Caches;
 use crate::context::Context;
 use crate::desks::Desks;
 use crate::kernel::{Tile, tiles};

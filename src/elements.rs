@@ -3,8 +3,8 @@
 //! What is written may lie in the very place of what is read, so neither is ever a slice: a loop copies a few elements to
 //! itself, makes others of them, and copies those out.
 
-use crate::blocks::Caches;
 use crate::buffer::ALIGN;
+use crate::caches::Caches;
 use crate::context::Context;
 use crate::kernel::{Loop, stream};
 use crate::matrix::Runs;

@@ -84,8 +84,8 @@ struct Large {
 /// begun the kernel's [session](Kernel::begin), if it has any.
 pub(crate) type TileFn = unsafe fn(tile: &Tile, acc: &mut [i32]);
 
-/// Multiplies a tile of however many lines, of runs of 4 bytes at least, by one panel, or by all panels of the columns if the
-/// kernel [takes them](Kernel::takes_panels), fresh, and brings the sums to their place.
+/// Multiplies a tile of however many lines, of runs of 4 bytes at least, by all panels of the columns, fresh, and brings the sums to
+/// their place.
 ///
 /// # Safety
 /// As for a [`TileFn`].
@@ -187,7 +187,7 @@ impl Kernel {
         rows > relay::ROWS || self.takes_panels()
     }
 
-    /// Whether its [`SumsFn`] multiplies all panels of a product, one row of tiles after the other.
+    /// Whether a product had better be multiplied by all its panels, one row of tiles after the other.
     #[inline(always)]
     pub(crate) fn takes_panels(&self) -> bool {
         self.groups == Groups::AnyQuads

@@ -17,6 +17,7 @@ mod add;
 mod bit_depth;
 mod blocks;
 mod buffer;
+mod caches;
 mod capi;
 mod code;
 mod context;

@@ -1,7 +1,8 @@
 //! A large product: operands are prepared, blocks of them multiplied tile by tile, and every tile finished.
 
-use crate::blocks::{Blocks, Caches, Cut, Given, Shape};
+use crate::blocks::{Blocks, Cut, Given, Shape};
 use crate::buffer::Carver;
+use crate::caches::Caches;
 use crate::context::Context;
 use crate::desks::Desks;
 use crate::kernel::{Kernel, MAX_WIDTH, relay};
@@ -253,9 +254,9 @@ impl Product<'_> {
         if stripe(cols.clone()).multiply_panels() {
             return;
         }
-        match self.kernel.takes_panels() && !self.sides[RHS].is_widened() {
+        match self.kernel.takes_panels() {
             true => self.multiply_stripes::<{ relay::TOGETHER }>(stripe, cols, desk),
-            false => self.multiply_stripes::<2>(stripe, cols, desk),
+            false => self.multiply_stripes::<4>(stripe, cols, desk),
         }
     }
 
@@ -274,10 +275,8 @@ impl Product<'_> {
         let mut start = cols.start;
         while start < cols.end {
             let end = match &mut relay {
-                Some(relay) if Panels::<N>::ARE_SEVERAL => {
-                    relay.write_panels(&stripe(start..cols.end).region(rows.clone()))
-                }
-                _ => cols.end.min(start + self.kernel.width),
+                Some(relay) => relay.write_panels(&stripe(start..cols.end).region(rows.clone())),
+                None => cols.end.min(start + stripe(start..cols.end).together() * self.kernel.width),
             };
             let stripe = stripe(start..end);
             (0..self.blocks.depth.pieces).for_each(|slice| stripe.multiply_slice(slice, desk, relay.as_mut()));
@@ -300,6 +299,8 @@ impl Product<'_> {
         if self.rescale.is_some() || self.scaled.is_some() || self.blocks.depth.pieces > 1 {
             return None;
         }
-        Relay::new(self.kernel, finish, (lhs.offset.uniform()?, rhs.offset.uniform()?), rows, self.depth, panels)
+        let offsets = (lhs.offset.uniform()?, rhs.offset.uniform()?);
+        let relay = Relay::new(self.kernel, finish, offsets, rows, self.depth, panels)?;
+        Some(if rhs.is_widened() { relay.one_by_one() } else { relay })
     }
 }

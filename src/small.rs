@@ -103,7 +103,7 @@ impl Small {
     fn run_on(&self, lhs: &Operand, ready: &Ready, finish: &Finish, carver: Carver) {
         match self.plain.kernel.takes_panels() {
             true => self.run_by_panels(lhs, ready, finish, carver),
-            false => self.run_in::<2>(lhs, ready, finish, carver),
+            false => self.run_in::<4>(lhs, ready, finish, carver),
         }
     }
 
@@ -147,8 +147,7 @@ impl Small {
         let uniform = region.uniform();
         let as_sums = finish.sums().zip(uniform);
         let floats = kernel.floats(depth).filter(|_| finish.makes_floats(&region));
-        let takes_panels =
-            floats.is_some() || as_sums.is_some() && kernel.takes_panels() && kernel.sums(depth).is_some();
+        let takes_panels = floats.is_some() || as_sums.is_some() && kernel.sums(depth).is_some();
         let is_turned = plain.is_turned();
         let width = kernel.width;
         let height = match kernel.together(&lines) {
@@ -162,11 +161,10 @@ impl Small {
         let (mut panel, mut first) = (0, 0);
         while first < cols {
             let end = match &mut relay {
-                Some(relay) if Panels::<N>::ARE_SEVERAL => {
+                Some(relay) => {
                     (region.cols, region.col_sums) = (first..cols, rhs_sums.get(first..).unwrap_or_default());
                     relay.write_panels(&region)
                 }
-                Some(relay) => relay.end_of(first, cols),
                 None if takes_panels => cols,
                 None => cols.min(first + width),
             };

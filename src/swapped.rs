@@ -3,8 +3,9 @@
 //!
 //! The rows, which are fewer, are packed in its place: (A B)ᵀ = Bᵀ Aᵀ. Tiles are transposed before they are finished.
 
-use crate::blocks::{Caches, Cut, Shape};
+use crate::blocks::{Cut, Shape};
 use crate::buffer::{Carver, bytes_of_ints, bytes_of_ints_mut};
+use crate::caches::Caches;
 use crate::context::Context;
 use crate::desks::Desks;
 use crate::kernel::{Kernel, MAX_WIDTH, Tile};

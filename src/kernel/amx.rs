@@ -4,7 +4,7 @@
 //! The kernel is that of AVX-512 VNNI, whose packed operands it shares. Products large enough to pay for getting the registers ready
 //! are left to [`TILES`].
 
-use super::relay::{Bytes, Open, RelayFns, Rows as Few, Strip as Job, WIDTH};
+use super::relay::{Bytes, Open, RelayFns, Rows as Few, Strip as Job, TOGETHER, WIDTH};
 use super::requantize::avx512::{finish_rows, panel};
 use super::vector512::{plus, put, resume, spread};
 use super::{FewLines, Kernel, Large, Tile, avx512vnni};
@@ -55,7 +55,7 @@ pub(super) static TILES: Kernel = Kernel {
     ..avx512vnni::ROW
 };
 
-static RELAY: RelayFns = RelayFns { panel, multiply, finish, finish_rows };
+static RELAY: RelayFns = RelayFns { together: TOGETHER, panel, multiply, finish, finish_rows };
 
 fn is_supported() -> bool {
     (avx512vnni::ROW.is_supported)() && cpu_has!("avx512vbmi") && session::is_permitted()

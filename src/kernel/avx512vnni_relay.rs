@@ -1,39 +1,72 @@
 //! AVX-512 VNNI: the rows of the tile before become bytes between the groups of a tile.
 
-use super::avx512vnni_walk::{Edge, MOST, Walk, by_lhs, by_number, by_rows, lhs};
+use super::avx512vnni_walk::{Edge, MOST, Walk, by_kind, by_lhs, by_number, by_rows, by_rows_of_two, in_twos, lhs};
 use super::relay::{Bytes, Open, ROWS, RelayFns, Rows, Strip, WIDTH};
 use super::requantize::avx512::{finish_rows, relay_doubts, relay_panel, relay_row};
 use super::tiles;
+use std::ops::Range;
 
-pub(super) static RELAY: RelayFns = RelayFns { panel: relay_panel, multiply, finish, finish_rows };
+pub(super) static RELAY: RelayFns = RelayFns { together: 2, panel: relay_panel, multiply, finish, finish_rows };
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 unsafe fn multiply(strip: &Strip, open: &mut Open, room: &mut [Rows; 2]) {
     // SAFETY: this function's own promise.
-    by_lhs!(&strip.tile, |LHS| unsafe { multiply_as::<LHS>(strip, open, room) })
+    let panel = unsafe { strip.result.panels[strip.panels.start].assume_init_ref() };
+    // SAFETY: as above.
+    by_kind!(panel, |KIND| by_lhs!(&strip.tile, |LHS| unsafe { multiply_as::<LHS, KIND>(strip, open, room) }))
 }
 
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+unsafe fn multiply_as<const LHS: usize, const KIND: usize>(strip: &Strip, open: &mut Open, room: &mut [Rows; 2]) {
+    let panels = strip.panels.len();
+    let twos = in_twos(&strip.tile, panels);
+    // SAFETY: this function's own promise.
+    unsafe {
+        if twos > 0 {
+            multiply_by::<LHS, KIND, true>(strip, 0..twos, open, room);
+        }
+        if twos < panels {
+            multiply_by::<LHS, KIND, false>(strip, twos..panels, open, room);
+        }
+    }
+}
+
+/// By these panels, one by one or two by two.
+///
 /// The less each tile stores, the better: the sums of the one before are not stored before they are complete, and all that comes
 /// after waits for them. And the less there is to do from one tile to the next, the sooner its multiplications begin.
-#[inline]
+#[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-unsafe fn multiply_as<const LHS: usize>(strip: &Strip, open: &mut Open, room: &mut [Rows; 2]) {
-    let Strip { tile, panels, terms, result, .. } = strip;
-    let (lhs, len) = (&tile.lhs, tile.rhs.len() / panels.len());
-    assert!(open.count <= ROWS);
+unsafe fn multiply_by<const LHS: usize, const KIND: usize, const TWO: bool>(
+    strip: &Strip,
+    panels: Range<usize>,
+    open: &mut Open,
+    room: &mut [Rows; 2],
+) {
+    let Strip { tile, terms, result, .. } = strip;
+    let (lhs, len) = (&tile.lhs, tile.rhs.len() / strip.panels.len());
+    assert!(panels.end <= strip.panels.len() && (!TWO || panels.len().is_multiple_of(2)));
+    if open.are_two != TWO {
+        // SAFETY: this function's own promise.
+        unsafe { finish(result, open, room) }
+        *open = Open { turn: open.turn, are_two: TWO, ..Open::NONE };
+    }
+    assert!(open.count <= if TWO { ROWS / 2 } else { ROWS });
+    let most = if TWO { ROWS / 2 } else { lhs.together(ROWS) };
     let mut edge = Edge::NONE;
-    let mut walk = Walk::of(tile, panels.len());
+    let mut walk = Walk::of::<TWO>(tile, strip.panels.len());
     walk.stride = result.stride;
     // Of how many rows the walk knows how they go beside its groups.
     let mut beside = 0;
     for some in tiles(lhs.count(), MOST) {
         let of_rows = edge.find(lhs, terms, some.clone());
-        for (i, panel) in panels.clone().enumerate() {
-            let (own, col) = (result.panels[panel].as_ptr(), strip.col + i * WIDTH);
+        for i in panels.clone().step_by(if TWO { 2 } else { 1 }) {
+            let (panel, col) = (strip.panels.start + i, strip.col + i * WIDTH);
+            let own = result.panels[panel..][..if TWO { 2 } else { 1 }].as_ptr().cast();
             let mut before = if open.count > 0 { result.panels[open.panel].as_ptr() } else { own };
             walk.rhs = tile.rhs[i * len..].as_ptr();
             (walk.rows, walk.last) = of_rows;
-            for rows in tiles(some.len(), lhs.together(ROWS)) {
+            for rows in tiles(some.len(), most) {
                 let (row, count) = (some.start + rows.start, rows.len());
                 walk.start(lhs, row);
                 if open.count != beside {
@@ -43,14 +76,19 @@ unsafe fn multiply_as<const LHS: usize>(strip: &Strip, open: &mut Open, room: &m
                 let [from, to] = room.each_mut().map(|rows| rows.as_mut_ptr().cast());
                 (walk.sums, walk.to) = if open.turn == 0 { (from, to) } else { (to, from) };
                 walk.bytes = result.of(open);
-                // SAFETY: lines and the panel reach as far as `Walk::of` asserts; there are as many terms and last groups as rows;
+                // SAFETY: lines and panels reach as far as `Walk::of` asserts; there are as many terms and last groups as rows;
                 // the panels are written; and where the open rows go is this function's own promise.
-                let is_sure = by_rows!(count, |N| unsafe { walk.run::<N, LHS>(own, before) });
+                let is_sure = unsafe {
+                    match TWO {
+                        true => by_rows_of_two!(count, |N| walk.run_two::<N, LHS, KIND>(own, before)),
+                        false => by_rows!(count, |N| walk.run::<N, LHS, KIND>(own, before)),
+                    }
+                };
                 if !is_sure {
                     // SAFETY: as above.
                     unsafe { finish_again(result, open, room) }
                 }
-                *open = Open { turn: 1 - open.turn, count, panel, row: strip.row + row, col };
+                *open = Open { turn: 1 - open.turn, count, panel, are_two: TWO, row: strip.row + row, col };
                 walk.pass(count);
                 before = own;
             }
@@ -60,16 +98,20 @@ unsafe fn multiply_as<const LHS: usize>(strip: &Strip, open: &mut Open, room: &m
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 unsafe fn finish(result: &Bytes, open: &Open, room: &[Rows; 2]) {
-    assert!(open.count <= ROWS);
+    assert!(open.count <= if open.are_two { ROWS / 2 } else { ROWS });
     if open.count > 0 {
         let mut walk = Walk::NONE;
         walk.sums = room[open.turn].as_ptr().cast();
         (walk.bytes, walk.stride) = (result.of(open), result.stride);
         walk.beside(open.count);
-        // SAFETY: where the open rows go is this function's own promise. Nothing is multiplied.
+        // SAFETY: where the open rows go is this function's own promise, and that their panels are written. Nothing is multiplied.
         unsafe {
-            let panel = result.panels[open.panel].as_ptr();
-            if !walk.run::<0, { lhs::UNSIGNED }>(panel, panel) {
+            let panel = result.panels[open.panel].assume_init_ref();
+            let is_sure = by_kind!(panel, |KIND| match open.are_two {
+                true => walk.run_two::<0, { lhs::UNSIGNED }, KIND>(panel, panel),
+                false => walk.run::<0, { lhs::UNSIGNED }, KIND>(panel, panel),
+            });
+            if !is_sure {
                 finish_again(result, open, room);
             }
         }
@@ -83,12 +125,14 @@ unsafe fn finish(result: &Bytes, open: &Open, room: &[Rows; 2]) {
 #[cold]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 unsafe fn finish_again(result: &Bytes, open: &Open, room: &[Rows; 2]) {
-    // SAFETY: this function's own promise.
-    let panel = unsafe { result.panels[open.panel].assume_init_ref() };
-    for (row, sums) in room[open.turn][..open.count].iter().enumerate() {
+    let together = if open.are_two { 2 } else { 1 };
+    for (part, sums) in room[open.turn][..open.count * together].iter().enumerate() {
+        let (row, i) = (part / together, part % together);
+        // SAFETY: this function's own promise.
+        let panel = unsafe { result.panels[open.panel + i].assume_init_ref() };
         if relay_doubts(panel, sums) {
             let bytes = relay_row(panel, sums);
-            let to = result.of(open).wrapping_add(row * result.stride);
+            let to = result.of(open).wrapping_add(row * result.stride + i * WIDTH);
             // SAFETY: this function's own promise.
             unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), panel.mask.count_ones() as usize) }
         }

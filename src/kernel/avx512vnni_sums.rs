@@ -1,30 +1,46 @@
-//! AVX-512 VNNI: all lines by a panel, tile by tile, whose sums are the result.
+//! AVX-512 VNNI: all lines by all panels, tile by tile, whose sums are the result.
 
-use super::avx512vnni_walk::{Edge, MOST, Walk, by_lhs, by_number, by_rows};
+use super::avx512vnni_walk::{Edge, MOST, Walk, by_lhs, by_number, by_rows, by_rows_of_two, in_twos};
 use super::relay::{ROWS, WIDTH};
 use super::{Tile, tiles};
 use crate::output::Sums;
 
-/// As [`SumsFn`](super::SumsFn).
+/// As [`SumsFn`](super::SumsFn), of all panels of the columns.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 pub(super) unsafe fn multiply(tile: &Tile, sums: &Sums) {
-    if tile.cols > WIDTH / 2 {
-        // SAFETY: this function's own promise.
-        by_lhs!(tile, |LHS| unsafe { multiply_as::<LHS, true>(tile, sums) })
-    } else {
-        // SAFETY: as above.
-        by_lhs!(tile, |LHS| unsafe { multiply_as::<LHS, false>(tile, sums) })
-    }
+    // SAFETY: this function's own promise.
+    by_lhs!(tile, |LHS| unsafe { multiply_as::<LHS>(tile, sums) })
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-unsafe fn multiply_as<const LHS: usize, const WIDE: bool>(tile: &Tile, sums: &Sums) {
+unsafe fn multiply_as<const LHS: usize>(tile: &Tile, sums: &Sums) {
+    let panels = sums.cols.len().div_ceil(WIDTH);
+    let (twos, len) = (in_twos(tile, panels), tile.rhs.len() / panels);
+    if twos > 0 {
+        // SAFETY: this function's own promise, here and below.
+        unsafe { multiply_twos::<LHS>(tile, sums, twos) }
+    }
+    for panel in twos..panels {
+        let (rhs, reach) = (&tile.rhs[panel * len..][..len], tile.reach.saturating_sub(panel * len));
+        let (tile, sums) = (Tile { rhs, reach, ..tile.clone() }, sums.panel::<WIDTH>(panel));
+        match sums.cols.len() > WIDTH / 2 {
+            // SAFETY: as above.
+            true => unsafe { multiply_one::<LHS, true>(&tile, &sums) },
+            // SAFETY: as above.
+            false => unsafe { multiply_one::<LHS, false>(&tile, &sums) },
+        }
+    }
+}
+
+/// By one panel.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+unsafe fn multiply_one<const LHS: usize, const WIDE: bool>(tile: &Tile, sums: &Sums) {
     let lhs = &tile.lhs;
     let (of_cols, terms) = (sums.of_cols(), sums.terms(lhs.count()));
     let (to, stride) = sums.place(lhs.count());
     let mut edge = Edge::NONE;
-    let mut walk = Walk::of(tile, 1);
-    walk.mask = u32::MAX.checked_shr((WIDTH - sums.cols.len()) as u32).expect("a column at least");
+    let mut walk = Walk::of::<false>(tile, 1);
+    walk.mask = mask(sums.cols.len());
     (walk.to, walk.stride) = (to, stride * size_of::<i32>());
     for some in tiles(lhs.count(), MOST) {
         (walk.rows, walk.last) = edge.find(lhs, &terms, some.clone());
@@ -38,4 +54,40 @@ unsafe fn multiply_as<const LHS: usize, const WIDE: bool>(tile: &Tile, sums: &Su
             walk.to = walk.to.wrapping_add(count * stride);
         }
     }
+}
+
+/// By the first so many panels, two by two.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+unsafe fn multiply_twos<const LHS: usize>(tile: &Tile, sums: &Sums, panels: usize) {
+    let (lhs, all) = (&tile.lhs, sums.cols.len().div_ceil(WIDTH));
+    let (terms, len) = (sums.terms(lhs.count()), tile.rhs.len() / all);
+    assert!(panels <= all && panels.is_multiple_of(2));
+    let (place, stride) = sums.place(lhs.count());
+    let mut edge = Edge::NONE;
+    let mut walk = Walk::of::<true>(tile, all);
+    walk.stride = stride * size_of::<i32>();
+    for some in tiles(lhs.count(), MOST) {
+        let of_rows = edge.find(lhs, &terms, some.clone());
+        for panel in (0..panels).step_by(2) {
+            let [left, right] = [0, 1].map(|i| sums.panel::<WIDTH>(panel + i));
+            let of_cols = [left.of_cols(), right.of_cols()];
+            walk.mask = mask(right.cols.len());
+            walk.rhs = tile.rhs[panel * len..].as_ptr();
+            (walk.rows, walk.last) = of_rows;
+            walk.to = place.wrapping_add(some.start * stride + panel * WIDTH);
+            for rows in tiles(some.len(), ROWS / 2) {
+                let count = rows.len();
+                walk.start(lhs, some.start + rows.start);
+                // SAFETY: as of one panel.
+                by_rows_of_two!(count, |N| unsafe { walk.sum_two::<N, LHS>(&of_cols) });
+                walk.pass(count);
+                walk.to = walk.to.wrapping_add(count * stride);
+            }
+        }
+    }
+}
+
+/// A bit for each of a panel's columns that there is.
+fn mask(cols: usize) -> u32 {
+    u32::MAX.checked_shr((WIDTH - cols) as u32).expect("a column at least")
 }

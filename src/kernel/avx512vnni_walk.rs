@@ -3,6 +3,7 @@
 use super::Tile;
 use super::relay::{ROWS, Terms, WIDTH};
 use super::vector512::{Vector, plus};
+use crate::caches::Caches;
 use crate::matrix::{Encoding, Lines};
 use crate::pack;
 use std::arch::x86_64::*;
@@ -14,6 +15,8 @@ use std::ptr;
 mod apart;
 #[macro_use]
 mod bytes;
+#[macro_use]
+mod two;
 mod assembly;
 
 /// How far, as `vector_tile` says.
@@ -43,6 +46,37 @@ pub(super) fn lhs_of(tile: &Tile) -> usize {
     }
 }
 
+/// What becomes of sums. (Numbers, too: bytes of one of these, plus [`kind::PLAIN`] if what is added to products does not depend on
+/// their signs.)
+pub(super) mod kind {
+    use crate::kernel::relay::Panel;
+
+    /// All unsigned bytes, all signed ones, or some of either.
+    pub(in crate::kernel) const UNSIGNED: usize = 0;
+    pub(in crate::kernel) const SIGNED: usize = 1;
+    pub(in crate::kernel) const SOME: usize = 2;
+    const PLAIN: usize = 3;
+
+    /// That of a panel, and of all others of its layer.
+    #[inline(always)]
+    pub(in crate::kernel) fn of(panel: &Panel) -> usize {
+        let plain = if panel.signs == 0 { PLAIN } else { 0 };
+        match (panel.last.least, panel.last.greatest) {
+            (0, 255) => UNSIGNED + plain,
+            (-128, 127) => SIGNED + plain,
+            _ => SOME,
+        }
+    }
+
+    pub(super) const fn has_signs(kind: usize) -> bool {
+        kind < PLAIN
+    }
+
+    pub(super) const fn ends(kind: usize) -> usize {
+        kind % PLAIN
+    }
+}
+
 /// Evaluates an expression in which a number is a constant: one of those given.
 macro_rules! by_number {
     ($number:expr, |$constant:ident| $then:expr, $($each:literal)*) => {
@@ -63,6 +97,13 @@ macro_rules! by_lhs {
     };
 }
 
+/// The same for what becomes of the sums of a panel.
+macro_rules! by_kind {
+    ($panel:expr, |$kind:ident| $then:expr) => {
+        by_number!($crate::kernel::avx512vnni_walk::kind::of($panel), |$kind| $then, 0 1 2 3 4)
+    };
+}
+
 /// The same for how many rows a tile has.
 macro_rules! by_rows {
     ($rows:expr, |$n:ident| $then:expr) => {
@@ -70,7 +111,26 @@ macro_rules! by_rows {
     };
 }
 
-pub(super) use {by_lhs, by_number, by_rows};
+/// The same for one that is multiplied by two panels.
+macro_rules! by_rows_of_two {
+    ($rows:expr, |$n:ident| $then:expr) => {
+        by_number!($rows, |$n| $then, 1 2 3 4 5 6)
+    };
+}
+
+pub(super) use {by_kind, by_lhs, by_number, by_rows, by_rows_of_two};
+
+/// How many of a tile's panels are multiplied two by two, in tiles that read and write longer runs: if there are rows for more than one
+/// of these, and the first cache holds two panels beside lines, or lines lie so that other tiles would be no higher. A last panel of
+/// which half would be for nothing is not.
+#[inline(always)]
+pub(super) fn in_twos(tile: &Tile, panels: usize) -> usize {
+    let is_near = || 2 * (tile.rhs.len() / panels) <= Caches::get().l1 / 4 * 3;
+    match panels > 1 && tile.lhs.count() > ROWS / 2 && (tile.lhs.together(ROWS) < ROWS || is_near()) {
+        true => (tile.cols + WIDTH / 2 - 1) / (2 * WIDTH) * 2,
+        false => 0,
+    }
+}
 
 /// What the assembly reads, and counts down.
 #[repr(C)]
@@ -96,8 +156,9 @@ pub(super) struct Walk {
     /// If it is cut, the last group of each line.
     pub last: *const [u8; 4],
     pub rhs: *const u8,
-    /// How far ahead the panel is fetched.
+    /// How far ahead the panel is fetched, and from it to the next one.
     ahead: usize,
+    distance: usize,
     /// Where the sums go.
     pub to: *mut i32,
     /// The sums before, and where their bytes go.
@@ -117,9 +178,9 @@ pub(super) struct Walk {
 enum End {
     /// Sums are only stored.
     None,
-    /// The last two groups.
-    Two,
-    /// The last whole group, and one in which the depth ends.
+    /// The last two groups; of two panels, the last one.
+    Whole,
+    /// The last whole group, and one in which the depth ends; of two panels, that one.
     Cut,
 }
 
@@ -142,6 +203,7 @@ impl Walk {
         last: ptr::null(),
         rhs: ptr::null(),
         ahead: 0,
+        distance: 0,
         to: ptr::null_mut(),
         sums: ptr::null(),
         bytes: ptr::null_mut(),
@@ -149,19 +211,20 @@ impl Walk {
         mask: 0,
     };
 
-    /// That of a tile's lines, however many, and the first of so many panels.
+    /// That of a tile's lines, however many, and the first of so many panels; or of them two by two.
     #[inline(always)]
-    pub(super) fn of(tile: &Tile, panels: usize) -> Self {
-        let lhs = &tile.lhs;
-        let groups = pack::groups::<{ WIDTH / 16 }, 64>(&tile.rhs[..tile.rhs.len() / panels]).len();
+    pub(super) fn of<const TWO: bool>(tile: &Tile, panels: usize) -> Self {
+        let (lhs, distance) = (&tile.lhs, tile.rhs.len() / panels);
+        let groups = pack::groups::<{ WIDTH / 16 }, 64>(&tile.rhs[..distance]).len();
         // Packed lines may be longer.
         let (whole, is_cut) = ((lhs.len() / 4).min(groups), !lhs.len().is_multiple_of(4));
         assert!(lhs.runs() * whole + usize::from(is_cut) <= groups);
         assert!(tile.fresh && whole > 0 && (lhs.runs() == 1 || !is_cut));
         let (end, at_end) = match (whole, is_cut) {
-            (_, true) => (End::Cut, 1),
+            (_, true) => (End::Cut, if TWO { 0 } else { 1 }),
+            (_, false) if TWO => (End::Whole, 1),
             (1, false) => (End::None, 0),
-            (_, false) => (End::Two, 2),
+            (_, false) => (End::Whole, 2),
         };
         let (line, pitch, step) = lhs.places();
         let groups_of_last = whole - at_end;
@@ -177,6 +240,7 @@ impl Walk {
             rhs: tile.rhs.as_ptr(),
             // Beyond all panels there may be a page that nobody knows where to find.
             ahead: if tile.reach < 2 * AHEAD { 0 } else { AHEAD },
+            distance,
             ..Self::NONE
         };
         walk.beside(0);

@@ -19,6 +19,8 @@ pub(crate) type Rows = [[i32; WIDTH]; ROWS];
 
 /// What a kernel has that relays tiles.
 pub(crate) struct RelayFns {
+    /// How many panels are multiplied together at most.
+    pub together: usize,
     /// Writes a panel of so many columns, 1 to [`WIDTH`], or nothing and false, if they are scaled in another way.
     ///
     /// # Safety
@@ -66,19 +68,20 @@ pub(crate) struct Bytes<'a> {
     pub panels: &'a [MaybeUninit<Panel>],
 }
 
-/// A tile that is multiplied, but not finished: so many rows of sums, in room `turn`.
+/// A tile that is multiplied, but not finished: so many rows of sums, in room `turn`, of a panel or of it and the next.
 #[derive(Clone, Copy)]
 pub(crate) struct Open {
     pub turn: usize,
     pub count: usize,
     pub panel: usize,
+    pub are_two: bool,
     /// The place of its first result.
     pub row: usize,
     pub col: usize,
 }
 
 impl Open {
-    pub(crate) const NONE: Self = Self { turn: 0, count: 0, panel: 0, row: 0, col: 0 };
+    pub(crate) const NONE: Self = Self { turn: 0, count: 0, panel: 0, are_two: false, row: 0, col: 0 };
 }
 
 /// What is added to the sums of each row: (`sums` + `depth`) · `times` + `bias`, of which sums and biases are 0 for rows
@@ -109,14 +112,14 @@ pub(crate) struct Panel {
     pub added: Lanes,
     pub scale: Lanes,
     pub nudge: Lanes,
-    /// What is added instead of a nudge if half a number and the offset are added with it, to positive numbers, and to negative ones.
+    /// What is added instead of a nudge if half a number and the offset are added with it, to positive numbers, and its bits that are
+    /// others for negative ones: none if there are no signs.
     pub above: Lanes,
-    pub below: Lanes,
+    pub difference: Lanes,
     pub factor: Lanes,
     pub exponent: Lanes,
     pub least: [i16; WIDTH],
     pub greatest: [i16; WIDTH],
-    pub offset: [i16; WIDTH],
     pub signs: i32,
     pub sure: f32,
     /// A bit for each column that there is.

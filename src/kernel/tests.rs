@@ -384,7 +384,7 @@ fn as_given(shape: (usize, usize, usize), lhs: SideCase, rhs: SideCase) -> Case 
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn few_lines_agree_whether_the_second_cache_holds_the_operand_or_not() {
-    let l2 = crate::blocks::Caches::get().l2;
+    let l2 = crate::caches::Caches::get().l2;
     // Without an offset there is one line less: the sums of the operand's are not needed.
     for (rows, offset, encodings) in [
         (1, 0, [Encoding::U8, Encoding::S8]),

@@ -15,13 +15,10 @@ const LEAST: usize = WIDTH / 2;
 /// A whole group of every kernel that relays tiles.
 const LEAST_DEPTH: usize = 4;
 
-/// Room for a relay's panels, two at least, which would take long to move.
+/// Room for a relay's panels, which would take long to move.
 pub(crate) struct Panels<const N: usize>([MaybeUninit<Panel>; N]);
 
 impl<const N: usize> Panels<N> {
-    /// Whether there is room for several together, on kernels that take them.
-    pub(crate) const ARE_SEVERAL: bool = N > 2;
-
     pub(crate) const NONE: Self = Self([const { MaybeUninit::uninit() }; N]);
 }
 
@@ -33,7 +30,9 @@ pub(crate) struct Relay<'r, 'a> {
     last: Last,
     offsets: (i32, i32),
     kept: Option<&'r KeptPanels>,
-    /// Those at hand, and that of the open tile, if there are any, unless they are kept.
+    /// How many panels are multiplied together at most.
+    together: usize,
+    /// Those at hand, and those of the open tile, if there are any, unless they are kept.
     panels: &'r mut [MaybeUninit<Panel>],
     /// Which ones are at hand.
     at: Range<usize>,
@@ -67,32 +66,40 @@ impl<'r, 'a> Relay<'r, 'a> {
             last,
             offsets,
             kept: finish.kept(offsets),
+            together: ways.together,
             panels: &mut panels.0,
             at: 0..0,
             open: Open::NONE,
         })
     }
 
-    /// The end of the columns that [`Relay::begin`] takes at once, from `first` on: those of several panels if these are kept.
-    #[inline(always)]
-    pub(crate) fn end_of(&self, first: usize, cols: usize) -> usize {
-        match self.kept {
-            Some(_) if first < whole(cols) => whole(cols),
-            _ => cols.min(first + WIDTH),
-        }
+    /// The same, one panel after the other.
+    pub(crate) fn one_by_one(self) -> Self {
+        Self { together: 1, ..self }
     }
 
-    /// The same for a region, from its first column on, on kernels that take several panels and leave no tile open: those that are not
-    /// kept are written now, as far as there is room.
+    /// Writes the panels of a region's columns, from its first one on, as far as they are multiplied together, and tells where they end.
+    /// Those that are kept are written already.
+    #[inline(always)]
     pub(crate) fn write_panels(&mut self, region: &Region) -> usize {
         let Range { start, end } = region.cols;
-        if self.kept.is_some() {
-            return self.end_of(start, end);
+        let worth = start + whole(end - start);
+        if let Some(kept) = self.kept {
+            if start >= worth {
+                self.at = 0..0;
+                return end;
+            }
+            let end = if self.together == 1 { worth.min(start + WIDTH) } else { worth };
+            self.at = kept.places(&(start..end));
+            return end;
         }
-        self.at = 0..0;
+        let together = self.together;
+        // Not those of the open tile.
+        let place = if self.open.count > 0 && self.open.panel < together { together } else { 0 };
+        self.at = place..place;
         let mut first = start;
-        while first < whole(end) && self.at.end < self.panels.len() {
-            let cols = first..whole(end).min(first + WIDTH);
+        while first < worth && self.at.len() < together {
+            let cols = first..worth.min(first + WIDTH);
             let panel = &mut self.panels[self.at.end];
             if !write(panel, self.ways, self.layer, self.last, &region.part(cols.clone()), self.offsets) {
                 break;
@@ -102,26 +109,15 @@ impl<'r, 'a> Relay<'r, 'a> {
         if first > start { first } else { end.min(start + WIDTH) }
     }
 
-    /// Goes on to the tiles of a region's columns. If they are finished in another way (None), the last one is finished now.
+    /// Goes on to the tiles of a region's columns, whose panels are [written](Self::write_panels). If they are finished in another way
+    /// (None), the last one is finished now.
     ///
     /// # Safety
     /// The tiles' parts of the result are their own.
     pub(crate) unsafe fn begin(&mut self, region: &Region, room: &mut [i32]) -> Option<&mut Self> {
-        if region.cols.len() > LEAST {
-            if let Some(kept) = self.kept {
-                self.at = kept.places(&region.cols);
-                return Some(self);
-            }
-            if region.cols.len() > WIDTH {
-                assert!(self.at.len() == region.cols.len().div_ceil(WIDTH), "their panels are written");
-                return Some(self);
-            }
-            // Not that of the open tile.
-            let next = 1 - self.open.panel;
-            if write(&mut self.panels[next], self.ways, self.layer, self.last, region, self.offsets) {
-                self.at = next..next + 1;
-                return Some(self);
-            }
+        if !self.at.is_empty() {
+            assert!(self.at.len() == region.cols.len().div_ceil(WIDTH), "their panels are written");
+            return Some(self);
         }
         // SAFETY: this function's own promise.
         unsafe { self.end(room) }

@@ -3,7 +3,7 @@
 
 use super::fill::Written;
 use super::{Crew, Label, Lent, Packed, Packing, TOO_LARGE, bound};
-use crate::blocks::Caches;
+use crate::caches::Caches;
 use crate::context::Context;
 use crate::elements::ElementsMut;
 use crate::error::Error;

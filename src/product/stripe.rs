@@ -51,6 +51,18 @@ impl Stripe<'_> {
         true
     }
 
+    /// Of how many panels [`Stripe::multiply_slice`] takes the columns, if no relay does: two if their sums are the result, and the
+    /// kernel brings those of several to their place.
+    pub(super) fn together(&self) -> usize {
+        let Product { kernel, sides: [lhs, rhs], blocks, row, depth, .. } = self.product;
+        if blocks.depth.pieces > 1 || rhs.is_widened() || self.sums().is_none() {
+            return 1;
+        }
+        let step = row.unwrap_or(self.rows.len());
+        let run = lhs.lines(self.lhs, self.rows.start..self.rows.start + step, 0..*depth).len();
+        if kernel.sums(run).is_some() { 2 } else { 1 }
+    }
+
     /// Lines that are still to be named, by this panel, or several.
     fn tile<'t>(&self, rhs: &'t [u8], reach: usize) -> Tile<'t> {
         let Product { sides: [lhs, source], .. } = self.product;

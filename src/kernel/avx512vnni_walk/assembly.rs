@@ -1,7 +1,7 @@
 //! The assembly of a tile: its groups, and between them rows of the tile before. The compiler would run out of registers: 24 sums,
 //! 2 vectors of a panel and 1 of a line leave 5 to a row.
 
-use super::{End, FEW, Walk, lhs};
+use super::{End, FEW, Walk, kind, lhs};
 use crate::kernel::relay::{Panel, WIDTH};
 use crate::kernel::requantize::near;
 use std::arch::asm;
@@ -81,7 +81,38 @@ macro_rules! dot {
 #[rustfmt::skip]
 macro_rules! dot_beside {
     ($row:tt, $first:literal, $second:literal, $line:literal) => {
-        concat!(dot!($row, $first, $second, $line), step!($row))
+        concat!(dot!($row, $first, $second, $line), beside!($row))
+    };
+}
+
+/// Eight steps beside twelve rows.
+#[rustfmt::skip]
+macro_rules! beside {
+    ("0") => { step_of_row!("0") };
+    ("1") => { step_of_row!("1") };
+    ("3") => { step_of_row!("2") };
+    ("4") => { step_of_row!("3") };
+    ("6") => { step_of_row!("4") };
+    ("7") => { step_of_row!("5") };
+    ("9") => { step_of_row!("6") };
+    ("10") => { step_of_row!("7") };
+    ($other:literal) => { "" };
+}
+
+macro_rules! step_of_row {
+    ($step:tt) => {
+        step!($step, "", "", "k2", "add {bytes}, [{walk} + {STRIDE}]\n")
+    };
+}
+
+/// All steps of a row.
+#[rustfmt::skip]
+macro_rules! finish {
+    () => {
+        concat!(
+            step_of_row!("0"), step_of_row!("1"), step_of_row!("2"), step_of_row!("3"),
+            step_of_row!("4"), step_of_row!("5"), step_of_row!("6"), step_of_row!("7"),
+        )
     };
 }
 
@@ -181,31 +212,23 @@ macro_rules! group {
 /// What is the same for all panels.
 #[repr(C, align(64))]
 struct Known {
-    /// Where the upper words of two vectors lie.
-    order: [u16; 32],
+    /// Where the upper words of two vectors lie, and the even ones of eight quarters of words.
+    upper: [u16; 32],
+    even: [u64; 8],
     /// What lower words are less than where a number is in doubt, which no upper word is.
     doubt: [[u16; 2]; 16],
-    half: i32,
-    /// More than any number that becomes a byte other than the greatest, and so little that half may be added: the bits of a float.
-    most: u32,
     /// What makes unsigned bytes of signed ones.
     turn: [u8; 4],
 }
 
 static KNOWN: Known = {
-    let mut order = [0; 32];
+    let mut upper = [0; 32];
     let mut i = 0;
-    while i < order.len() {
-        order[i] = 2 * i as u16 + 1;
+    while i < upper.len() {
+        upper[i] = 2 * i as u16 + 1;
         i += 1;
     }
-    Known {
-        order,
-        doubt: [[near::IN_DOUBT, 0]; 16],
-        half: near::HALF,
-        most: near::MOST_UNITS.to_bits(),
-        turn: [128; 4],
-    }
+    Known { upper, even: [0, 2, 4, 6, 0, 2, 4, 6], doubt: [[near::IN_DOUBT, 0]; 16], turn: [128; 4] }
 };
 
 /// All rows' sums.
@@ -217,11 +240,21 @@ macro_rules! begin_all {
             "vmovdqu64 zmm25, [", $of_cols, " + 64]\n",
             "mov {a}, [{walk} + {OF_ROWS}]\n",
             rows!(begin),
+            "mov {ahead}, [{walk} + {AHEAD}]\n",
+            go!(lines),
+        )
+    };
+}
+
+/// To the lines and the panel.
+#[rustfmt::skip]
+macro_rules! go {
+    ($lines:ident) => {
+        concat!(
             "mov {pitch}, [{walk} + {PITCH}]\n",
             "mov {rhs}, [{walk} + {RHS}]\n",
-            "mov {ahead}, [{walk} + {AHEAD}]\n",
             "mov {a}, [{walk} + {LINE}]\n",
-            lines!(),
+            $lines!(),
         )
     };
 }
@@ -229,12 +262,12 @@ macro_rules! begin_all {
 /// Groups that are left of the first run, and those of the others.
 #[rustfmt::skip]
 macro_rules! rest_of_runs {
-    () => {
+    ($few:ident, $group:ident, $dot:ident, $lines:ident) => {
         concat!(
             "mov {count}, [{walk} + {REST}]\n",
             "test {count}, {count}\n",
             "jz 7f\n",
-            "6:\n", pairs!(), "24:\n", group!(dot), "dec {count}\n", "jnz 24b\n",
+            "6:\n", $few!(), "24:\n", $group!($dot), "dec {count}\n", "jnz 24b\n",
 
             // The next run.
             "7:\n",
@@ -243,7 +276,7 @@ macro_rules! rest_of_runs {
             "mov {a}, [{walk} + {LINE}]\n",
             "add {a}, [{walk} + {STEP}]\n",
             "mov [{walk} + {LINE}], {a}\n",
-            lines!(),
+            $lines!(),
             "mov {count}, [{walk} + {GROUPS}]\n",
             "cmp qword ptr [{walk} + {RUNS}], 1\n",
             "cmove {count}, [{walk} + {GROUPS_OF_LAST}]\n",
@@ -260,7 +293,7 @@ macro_rules! ends {
     ($put:ident) => {
         concat!(
             "mov {count}, [{walk} + {END}]\n",
-            "cmp {count}, {END_TWO}\n",
+            "cmp {count}, {END_WHOLE}\n",
             "jb 50f\n",
             panel!("zmm24", "zmm25", "0"),
             panel!("zmm26", "zmm27", "128"),
@@ -278,6 +311,38 @@ macro_rules! ends {
     };
 }
 
+/// What begins before rows become bytes: the mask of those of a panel.
+#[rustfmt::skip]
+macro_rules! begin_bytes {
+    ($mask:literal) => {
+        concat!(
+            "vpternlogd zmm31, zmm31, zmm31, 255\n",
+            "kmovd k2, [", $mask, "]\n",
+            "mov {sums}, [{walk} + {SUMS}]\n",
+            "mov {bytes}, [{walk} + {BYTES}]\n",
+        )
+    };
+}
+
+/// Whether no number was in doubt: then it carries.
+#[rustfmt::skip]
+macro_rules! are_sure {
+    () => {
+        concat!(
+            "vpcmpuw k1, zmm31, [rip + {KNOWN} + {DOUBT}], 5\n",
+            "xor {sure:e}, {sure:e}\n",
+            "kortestd k1, k1\n",
+            "adc {sure:e}, {sure:e}\n",
+        )
+    };
+}
+
+macro_rules! nothing {
+    () => {
+        ""
+    };
+}
+
 /// Assembly, its own operands, and those of all.
 macro_rules! walk {
     ($assembly:expr, $walk:ident, {$($own:tt)*}) => {
@@ -288,14 +353,11 @@ macro_rules! walk {
             a = out(reg) _,
             b = out(reg) _,
             c = out(reg) _,
-            d = out(reg) _,
             pitch = out(reg) _,
             rhs = out(reg) _,
-            ahead = out(reg) _,
             count = out(reg) _,
             ROWS = const ROWS,
             LHS = const LHS,
-            WIDE = const WIDE as usize,
             SIGNED = const lhs::SIGNED,
             TURNED = const lhs::TURNED,
             OF_ROWS = const offset_of!(Walk, rows),
@@ -307,11 +369,8 @@ macro_rules! walk {
             GROUPS_OF_LAST = const offset_of!(Walk, groups_of_last),
             REST = const offset_of!(Walk, rest),
             END = const offset_of!(Walk, end),
-            END_TWO = const End::Two as usize,
-            FEW = const FEW,
             LAST = const offset_of!(Walk, last),
             RHS = const offset_of!(Walk, rhs),
-            AHEAD = const offset_of!(Walk, ahead),
             TO = const offset_of!(Walk, to),
             STRIDE = const offset_of!(Walk, stride),
             KNOWN = sym KNOWN,
@@ -324,6 +383,65 @@ macro_rules! walk {
             out("zmm31") _, out("k1") _, out("k2") _, out("k3") _,
             options(nostack),
         )
+    };
+}
+
+/// That of a tile of one panel.
+macro_rules! walk_one {
+    ($assembly:expr, $walk:ident, {$($own:tt)*}) => {
+        walk!($assembly, $walk, {
+            $($own)*
+            d = out(reg) _,
+            ahead = out(reg) _,
+            WIDE = const WIDE as usize,
+            END_WHOLE = const End::Whole as usize,
+            FEW = const FEW,
+            AHEAD = const offset_of!(Walk, ahead),
+        })
+    };
+}
+
+/// That of a tile of two.
+macro_rules! walk_two {
+    ($assembly:expr, $walk:ident, {$($own:tt)*}) => {
+        walk!($assembly, $walk, {
+            $($own)*
+            DISTANCE = const offset_of!(Walk, distance),
+            END_CUT = const End::Cut as usize,
+        })
+    };
+}
+
+/// The same, of sums that become bytes.
+macro_rules! walk_beside {
+    ($walk_of:ident, $assembly:expr, $walk:ident, $start:ident, $before:ident, $sure:ident, {$($own:tt)*}) => {
+        $walk_of!($assembly, $walk, {
+            $($own)*
+            panel = in(reg) $before,
+            sums = out(reg) _,
+            bytes = inout(reg) $start => _,
+            sure = out(reg) $sure,
+            BESIDE_ONE = const offset_of!(Walk, beside_one),
+            BESIDE_TWO = const offset_of!(Walk, beside_two),
+            AFTER = const offset_of!(Walk, after),
+            SUMS = const offset_of!(Walk, sums),
+            BYTES = const offset_of!(Walk, bytes),
+            ADDED = const offset_of!(Panel, added),
+            SCALE = const offset_of!(Panel, scale),
+            ABOVE = const offset_of!(Panel, above),
+            DIFFERENCE = const offset_of!(Panel, difference),
+            LEAST = const offset_of!(Panel, least),
+            GREATEST = const offset_of!(Panel, greatest),
+            MASK = const offset_of!(Panel, mask),
+            UPPER = const offset_of!(Known, upper),
+            EVEN = const offset_of!(Known, even),
+            DOUBT = const offset_of!(Known, doubt),
+            SIGNS = const kind::has_signs(KIND) as usize,
+            ENDS = const kind::ends(KIND),
+            UNSIGNED_BYTES = const kind::UNSIGNED,
+            SIGNED_BYTES = const kind::SIGNED,
+            SOME_BYTES = const kind::SOME,
+        })
     };
 }
 
@@ -340,14 +458,14 @@ impl Walk {
     ) {
         // SAFETY: this function's own promise.
         unsafe {
-            walk!(
+            walk_one!(
                 concat!(
                     begin_all!("{to}"),
                     "kmovw k2, [{walk} + {MASK}]\n",
                     "kmovw k3, [{walk} + {MASK} + 2]\n",
                     "mov {to}, [{walk} + {TO}]\n",
                     "mov {stride}, [{walk} + {STRIDE}]\n",
-                    rest_of_runs!(),
+                    rest_of_runs!(pairs, group, dot, lines),
                     ends!(put_out),
                 ),
                 self,
@@ -365,7 +483,7 @@ impl Walk {
     /// # Safety
     /// Everything that it points at may be read or written, as far as it says.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-    pub(in crate::kernel) unsafe fn run<const ROWS: usize, const LHS: usize>(
+    pub(in crate::kernel) unsafe fn run<const ROWS: usize, const LHS: usize, const KIND: usize>(
         &mut self,
         start: *const Panel,
         before: *const Panel,
@@ -374,66 +492,128 @@ impl Walk {
         let sure: u32;
         // SAFETY: this function's own promise.
         unsafe {
-            walk!(
+            walk_beside!(
+                walk_one,
                 concat!(
                     begin_all!("{bytes} + {ADDED}"),
-                    "vpternlogd zmm31, zmm31, zmm31, 255\n",
-                    "kmovd k2, [{panel} + {MASK}]\n",
-                    "mov {sums}, [{walk} + {SUMS}]\n",
-                    "mov {bytes}, [{walk} + {BYTES}]\n",
+                    begin_bytes!("{panel} + {MASK}"),
+                    // The first run, with the rows before.
+                    "mov {count}, [{walk} + {BESIDE_TWO}]\n",
+                    "test {count}, {count}\n",
+                    "jz 3f\n",
+                    "2:\n",
+                    group!(dot),
+                    group!(dot_beside),
+                    "dec {count}\n",
+                    "jnz 2b\n",
+                    "3:\n",
+                    "mov {count}, [{walk} + {BESIDE_ONE}]\n",
+                    "test {count}, {count}\n",
+                    "jz 5f\n",
+                    "4:\n",
+                    group!(dot_beside),
+                    "dec {count}\n",
+                    "jnz 4b\n",
+                    "5:\n",
+                    rest_of_runs!(pairs, group, dot, lines),
+                    // Rows that are left.
+                    "mov {count}, [{walk} + {AFTER}]\n",
+                    "test {count}, {count}\n",
+                    "jz 30f\n",
+                    "20:\n",
+                    finish!(),
+                    "dec {count}\n",
+                    "jnz 20b\n",
+                    "30:\n",
+                    "mov {sums}, [{walk} + {TO}]\n",
+                    ends!(put),
+                    are_sure!(),
+                ),
+                self,
+                start,
+                before,
+                sure,
+                {}
+            );
+        }
+        sure != 0
+    }
+
+    /// As [`sum`](Self::sum), of two panels.
+    ///
+    /// # Safety
+    /// As for one.
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+    pub(in crate::kernel) unsafe fn sum_two<const ROWS: usize, const LHS: usize>(
+        &mut self,
+        of_cols: &[[i32; WIDTH]; 2],
+    ) {
+        // SAFETY: this function's own promise.
+        unsafe {
+            walk_two!(
+                concat!(
+                    begin_two!("{to}", "{to} + 128"),
+                    "kmovw k2, [{walk} + {MASK}]\n",
+                    "kmovw k3, [{walk} + {MASK} + 2]\n",
+                    "mov {to}, [{walk} + {TO}]\n",
+                    "mov {stride}, [{walk} + {STRIDE}]\n",
+                    rest_of_runs!(nothing, group_of_two, dot_two, lines_of_two),
+                    ends_of_two!(put_out_two),
+                ),
+                self,
+                {
+                    to = inout(reg) of_cols => _,
+                    stride = out(reg) _,
+                    MASK = const offset_of!(Walk, mask),
+                }
+            );
+        }
+    }
+
+    /// As [`run`](Self::run), of two panels.
+    ///
+    /// # Safety
+    /// As for one; another panel follows each of these.
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+    pub(in crate::kernel) unsafe fn run_two<const ROWS: usize, const LHS: usize, const KIND: usize>(
+        &mut self,
+        start: *const Panel,
+        before: *const Panel,
+    ) -> bool {
+        let sure: u32;
+        // SAFETY: this function's own promise.
+        unsafe {
+            walk_beside!(
+                walk_two,
+                concat!(
+                    begin_two!("{bytes} + {ADDED}", "{bytes} + {ADDED} + {PANEL}"),
+                    begin_bytes!("{panel} + {MASK} + {PANEL}"),
+                    "kxnord k3, k3, k3\n",
 
                     // The first run, with the rows before.
                     "mov {count}, [{walk} + {BESIDE_TWO}]\n",
                     "test {count}, {count}\n",
                     "jz 3f\n",
-                    "2:\n", group!(dot), group!(dot_beside), "dec {count}\n", "jnz 2b\n",
+                    "2:\n", group_of_two!(dot_left), group_of_two!(dot_right), "dec {count}\n", "jnz 2b\n",
                     "3:\n",
                     "mov {count}, [{walk} + {BESIDE_ONE}]\n",
                     "test {count}, {count}\n",
                     "jz 5f\n",
-                    "4:\n", group!(dot_beside), "dec {count}\n", "jnz 4b\n",
+                    "4:\n", group_of_two!(dot_both), "dec {count}\n", "jnz 4b\n",
                     "5:\n",
-                    rest_of_runs!(),
+                    rest_of_runs!(nothing, group_of_two, dot_two, lines_of_two),
 
                     // Rows that are left.
                     "mov {count}, [{walk} + {AFTER}]\n",
                     "test {count}, {count}\n",
                     "jz 30f\n",
-                    "20:\n", finish!(), "dec {count}\n", "jnz 20b\n",
+                    "20:\n", finish_two!(), "dec {count}\n", "jnz 20b\n",
                     "30:\n",
-                    "vpcmpuw k1, zmm31, [rip + {KNOWN} + {DOUBT}], 5\n",
                     "mov {sums}, [{walk} + {TO}]\n",
-                    ends!(put),
-
-                    // All are sure if it carries.
-                    "xor {sure:e}, {sure:e}\n",
-                    "kortestd k1, k1\n",
-                    "adc {sure:e}, {sure:e}\n",
+                    ends_of_two!(put_two),
+                    are_sure!(),
                 ),
-                self,
-                {
-                    panel = in(reg) before,
-                    sums = out(reg) _,
-                    bytes = inout(reg) start => _,
-                    sure = out(reg) sure,
-                    BESIDE_ONE = const offset_of!(Walk, beside_one),
-                    BESIDE_TWO = const offset_of!(Walk, beside_two),
-                    AFTER = const offset_of!(Walk, after),
-                    SUMS = const offset_of!(Walk, sums),
-                    BYTES = const offset_of!(Walk, bytes),
-                    ADDED = const offset_of!(Panel, added),
-                    SCALE = const offset_of!(Panel, scale),
-                    NUDGE = const offset_of!(Panel, nudge),
-                    OFFSET = const offset_of!(Panel, offset),
-                    LEAST = const offset_of!(Panel, least),
-                    GREATEST = const offset_of!(Panel, greatest),
-                    SIGNS = const offset_of!(Panel, signs),
-                    MASK = const offset_of!(Panel, mask),
-                    ORDER = const offset_of!(Known, order),
-                    DOUBT = const offset_of!(Known, doubt),
-                    HALF = const offset_of!(Known, half),
-                    MOST = const offset_of!(Known, most),
-                }
+                self, start, before, sure, { PANEL = const size_of::<Panel>(), }
             );
         }
         sure != 0

@@ -245,19 +245,23 @@ pub(in crate::kernel) fn relay_panel(
     let nudges = [_mm512_castsi512_ps(first.nudge), _mm512_castsi512_ps(second.nudge)];
     let negated = |x| _mm512_sub_ps(_mm512_setzero_ps(), x);
     let half = _mm512_cvtepi32_ps(_mm512_set1_epi32(near::half_and(last.offset)));
-    let added = |x| lanes(_mm512_castps_si512(_mm512_fmadd_ps(x, _mm512_set1_ps(near::UNITS), half)));
+    let added = |x| _mm512_castps_si512(_mm512_fmadd_ps(x, _mm512_set1_ps(near::UNITS), half));
+    let has_signs = near::has_signs(rule, &last);
+    let difference = |x| match has_signs {
+        true => lanes(_mm512_xor_si512(added(x), added(negated(x)))),
+        false => Default::default(),
+    };
     to.write(Panel {
         added: [lanes(end.added[0]), lanes(end.added[1])],
         scale: [in_units(first.scale), in_units(second.scale)],
         nudge: [in_units(nudges[0]), in_units(nudges[1])],
-        above: [added(nudges[0]), added(nudges[1])],
-        below: [added(negated(nudges[0])), added(negated(nudges[1]))],
+        above: [lanes(added(nudges[0])), lanes(added(nudges[1]))],
+        difference: [difference(nudges[0]), difference(nudges[1])],
         factor: [lanes(of_columns::<2>(columns.factor, 0)), lanes(of_columns::<2>(columns.factor, 1))],
         exponent: [lanes(of_columns::<2>(columns.exponent, 0)), lanes(of_columns::<2>(columns.exponent, 1))],
-        least: [(last.least - last.offset) as i16; _],
-        greatest: [(last.greatest - last.offset) as i16; _],
-        offset: [last.offset as i16; _],
-        signs: if near::has_signs(rule, &last) { i32::MIN } else { 0 },
+        least: [last.least as i16; _],
+        greatest: [last.greatest as i16; _],
+        signs: if has_signs { i32::MIN } else { 0 },
         sure,
         mask: u32::MAX >> (2 * LANES - cols),
         rule,
@@ -281,6 +285,14 @@ pub(in crate::kernel) fn panel(
     }
 }
 
+/// `above`, with other bits, those of `difference`, for negative numbers.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn by_sign(numbers: Vector, above: Vector, difference: Vector) -> Vector {
+    // (A & B) ^ C.
+    _mm512_ternarylogic_epi32::<0x6A>(_mm512_srai_epi32::<31>(numbers), difference, above)
+}
+
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn lanes(vector: Vector) -> [i32; LANES] {
@@ -293,13 +305,10 @@ fn lanes(vector: Vector) -> [i32; LANES] {
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 pub(in crate::kernel) fn relay_doubts(panel: &Panel, sums: &[i32; 2 * LANES]) -> bool {
     let of_half = |half: usize| {
-        let x = _mm512_cvtepi32_ps(resume(sums[half * LANES..].first_chunk().expect("a vector of sums")));
-        let sign = _mm512_and_si512(_mm512_castps_si512(x), _mm512_set1_epi32(panel.signs));
-        let nudge = _mm512_xor_si512(sign, resume(&panel.nudge[half]));
+        let sums = resume(sums[half * LANES..].first_chunk().expect("a vector of sums"));
+        let added = by_sign(sums, resume(&panel.above[half]), resume(&panel.difference[half]));
         let scale = _mm512_castsi512_ps(resume(&panel.scale[half]));
-        let z = _mm512_fmadd_ps(x, scale, _mm512_castsi512_ps(nudge));
-        let units = _mm512_cvtps_epi32(_mm512_min_ps(z, _mm512_set1_ps(near::MOST_UNITS)));
-        plus(units, _mm512_set1_epi32(near::HALF))
+        _mm512_cvtps_epi32(_mm512_fmadd_ps(_mm512_cvtepi32_ps(sums), scale, _mm512_castsi512_ps(added)))
     };
     let lower = _mm512_and_si512(_mm512_min_epu16(of_half(0), of_half(1)), _mm512_set1_epi32(0xFFFF));
     _mm512_cmplt_epu32_mask(lower, _mm512_set1_epi32(near::IN_DOUBT.into())) != 0

@@ -17,23 +17,20 @@ const DOUBT: f32 = 5.0 / 65536.0;
 /// How far from an integer numbers are in doubt.
 pub(super) const SURE: f32 = 0.5 - DOUBT;
 
-/// Numbers are also rounded to integers of so many to one, fused: they are off by 3 · 257 / 2⁸ + 1 / 2 of these at most.
+/// Numbers are also rounded to integers of so many to one.
 pub(super) const UNITS: f32 = 65536.0;
 
 /// Added to such an integer, it makes the upper word the number rounded, and the lower one less than [`IN_DOUBT`] if that is in doubt.
-pub(in crate::kernel) const HALF: i32 = (0.5 * UNITS) as i32 + LEAST_SURE - 1;
+const HALF: i32 = (0.5 * UNITS) as i32 + LEAST_SURE - 1;
 pub(in crate::kernel) const IN_DOUBT: u16 = 2 * LEAST_SURE as u16 - 1;
 const LEAST_SURE: i32 = 4;
 
-/// The same and an offset, in units, which together with a nudge are added to a product, all rounded once, fused. Where that becomes
-/// a byte, it is at most 2²⁴ units, and off by 2 · 257 / 2⁸ of these for the product, 1 for what is added, and 3 / 4 for the sum.
+/// That and an offset, in units, which together with a nudge are added to a product, all rounded once, fused. Where that becomes a
+/// byte, it is at most 2²⁴ units, and off by 2 · 257 / 2⁸ of these for the product, 1 for what is added, and 3 / 4 for the sum.
 #[inline(always)]
 pub(in crate::kernel) fn half_and(offset: i32) -> i32 {
     HALF + (offset << 16)
 }
-
-/// What greater numbers, in such units, may be taken for: they are beyond all bytes.
-pub(in crate::kernel) const MOST_UNITS: f32 = 16384.0 * UNITS;
 
 /// The least factor of fixed point, besides 0.
 pub(super) const LEAST: i32 = 1 << 30;
@@ -88,15 +85,7 @@ mod tests {
         ((z - rounded).abs() <= SURE).then_some(rounded as i32)
     }
 
-    /// As [`near`], fused, in units.
-    fn near_in_units(rule: Rule, x: i32, factor: i32, right: u32) -> Option<i32> {
-        let (scale, nudge) = scaling(rule, x, factor, right);
-        let z = (x as f32).mul_add(scale * UNITS, nudge * UNITS).min(MOST_UNITS);
-        let units = z.round_ties_even() as i32 + HALF;
-        (units as u16 >= IN_DOUBT).then_some(units >> 16)
-    }
-
-    /// As [`near_in_units`], with an offset.
+    /// As [`near`], in units, with an offset.
     fn near_with_offset(rule: Rule, x: i32, factor: i32, right: u32, offset: i32) -> Option<i32> {
         let (scale, nudge) = scaling(rule, x, factor, right);
         let added = nudge.mul_add(UNITS, half_and(offset) as f32);
@@ -130,8 +119,7 @@ mod tests {
         for ((rule, rounding), is_fused) in rules.into_iter().flat_map(|rule| [(rule, false), (rule, true)]) {
             let exact = rounding.scaled(x, factor, -(right as i32));
             let confined = |x: i32| x.clamp(-256, 256);
-            let in_units = if is_fused { near_in_units(rule, x, factor, right) } else { None };
-            for found in [near(rule, x, factor, right, is_fused), in_units].into_iter().flatten() {
+            if let Some(found) = near(rule, x, factor, right, is_fused) {
                 assert_eq!(confined(found), confined(exact), "{rounding:?}: {x} * {factor} * 2^-(31 + {right})");
             }
         }

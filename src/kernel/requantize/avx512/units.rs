@@ -1,7 +1,7 @@
 //! Rows of sums become bytes in 65536ths of what they are to be, of which the upper words count: so few instructions for each that
 //! a processor does them beside multiplications with AMX; every one that has it has AVX-512 VBMI, too.
 
-use super::{LANES, down, put_row};
+use super::{LANES, by_sign, down, put_row};
 use crate::kernel::relay::Panel;
 use crate::kernel::requantize::{Rule, near};
 use crate::kernel::vector512::{Vector, plus, resume};
@@ -128,9 +128,9 @@ pub(super) fn halves(bytes: Vector) -> [__m256i; 2] {
 /// bytes or all.
 struct Units<const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINED: bool> {
     scale: [__m512; 2],
-    /// What is added to positive products, and to negative ones.
+    /// What is added to positive products, and its bits that are others for negative ones.
     above: [Vector; 2],
-    below: [Vector; 2],
+    difference: [Vector; 2],
     least: Vector,
     greatest: Vector,
 }
@@ -145,7 +145,7 @@ impl<const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINED: b
         Self {
             scale: [scale(0), scale(1)],
             above: [resume(&panel.above[0]), resume(&panel.above[1])],
-            below: [resume(&panel.below[0]), resume(&panel.below[1])],
+            difference: [resume(&panel.difference[0]), resume(&panel.difference[1])],
             least: _mm512_set1_epi8(panel.last.least as i8),
             greatest: _mm512_set1_epi8(panel.last.greatest as i8),
         }
@@ -195,8 +195,7 @@ impl<const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINED: b
         }
         let mut added = self.above[half];
         if SIGNS {
-            let is_negative = _mm512_cmplt_epi32_mask(x, _mm512_setzero_si512());
-            added = _mm512_mask_mov_epi32(added, is_negative, self.below[half]);
+            added = by_sign(x, added, self.difference[half]);
         }
         _mm512_cvtps_epi32(_mm512_fmadd_ps(_mm512_cvtepi32_ps(x), self.scale[half], _mm512_castsi512_ps(added)))
     }
