@@ -31,7 +31,9 @@ proptest! {
                 (bytes, sums)
             };
             let (bytes, sums) = packed(Kernel::pack_panels);
-            prop_assert!(!by_line || packed(Kernel::pack_runs) == (bytes.clone(), sums.clone()), "{}", kernel.name);
+            // One line is taken for one whose depth is contiguous if nothing lies between its numbers.
+            let has_runs = src.order == Order::LineContiguous;
+            prop_assert!(!has_runs || packed(Kernel::pack_runs) == (bytes.clone(), sums.clone()), "{}", kernel.name);
             let (group, padded) = (kernel.groups.len(), kernel.pad(depth));
             for (line, sum) in sums.into_iter().enumerate() {
                 let (panel, w) = (line / kernel.width, line % kernel.width);
