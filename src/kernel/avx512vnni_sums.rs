@@ -9,11 +9,18 @@ use crate::output::Sums;
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 pub(super) unsafe fn multiply(tile: &Tile, sums: &Sums) {
     // SAFETY: this function's own promise.
-    by_lhs!(tile, |LHS| unsafe { multiply_as::<LHS>(tile, sums) })
+    by_lhs!(tile, |LHS| unsafe {
+        match tile.cols {
+            0..=WIDTH => multiply_one::<LHS>(tile, sums),
+            _ => multiply_several::<LHS>(tile, sums),
+        }
+    })
 }
 
+/// Apart, so that one panel does not pay for the room.
+#[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-unsafe fn multiply_as<const LHS: usize>(tile: &Tile, sums: &Sums) {
+unsafe fn multiply_several<const LHS: usize>(tile: &Tile, sums: &Sums) {
     let panels = sums.cols.len().div_ceil(WIDTH);
     let (twos, len) = (in_twos(tile, panels), tile.rhs.len() / panels);
     if twos > 0 {
@@ -22,19 +29,26 @@ unsafe fn multiply_as<const LHS: usize>(tile: &Tile, sums: &Sums) {
     }
     for panel in twos..panels {
         let (rhs, reach) = (&tile.rhs[panel * len..][..len], tile.reach.saturating_sub(panel * len));
-        let (tile, sums) = (Tile { rhs, reach, ..tile.clone() }, sums.panel::<WIDTH>(panel));
-        match sums.cols.len() > WIDTH / 2 {
-            // SAFETY: as above.
-            true => unsafe { multiply_one::<LHS, true>(&tile, &sums) },
-            // SAFETY: as above.
-            false => unsafe { multiply_one::<LHS, false>(&tile, &sums) },
-        }
+        let sums = sums.panel::<WIDTH>(panel);
+        // SAFETY: as above.
+        unsafe { multiply_one::<LHS>(&Tile { rhs, reach, ..tile.clone() }, &sums) }
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+unsafe fn multiply_one<const LHS: usize>(tile: &Tile, sums: &Sums) {
+    match sums.cols.len() > WIDTH / 2 {
+        // SAFETY: this function's own promise, here and below.
+        true => unsafe { multiply_as::<LHS, true>(tile, sums) },
+        // SAFETY: as above.
+        false => unsafe { multiply_as::<LHS, false>(tile, sums) },
     }
 }
 
 /// By one panel.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-unsafe fn multiply_one<const LHS: usize, const WIDE: bool>(tile: &Tile, sums: &Sums) {
+unsafe fn multiply_as<const LHS: usize, const WIDE: bool>(tile: &Tile, sums: &Sums) {
     let lhs = &tile.lhs;
     let (of_cols, terms) = (sums.of_cols(), sums.terms(lhs.count()));
     let (to, stride) = sums.place(lhs.count());
