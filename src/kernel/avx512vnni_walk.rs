@@ -1,4 +1,4 @@
-//! AVX-512 VNNI: how tiles of 12 × 32 are multiplied in assembly, what it reads, and where it stores.
+//! AVX-512 VNNI: how tiles of 12 × 32, and of 6 × 64, are multiplied in assembly, what it reads, and where it stores.
 
 use super::Tile;
 use super::relay::{ROWS, Terms, WIDTH};
@@ -166,7 +166,7 @@ pub(super) struct Walk {
     pub bytes: *mut u8,
     /// Bytes from one row of the result to the next.
     pub stride: usize,
-    /// If sums are the result, a bit for each column that there is.
+    /// If sums are the result, a bit for each column that there is; of two panels, of the second one.
     pub mask: u32,
 }
 

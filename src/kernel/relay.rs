@@ -104,8 +104,8 @@ impl Terms<'_> {
 
 /// What the columns of a panel add to sums, and how these become bytes: z = x · `scale` + `nudge`, in floats and in 65536ths, the
 /// nudge XORed with those bits of x that are in `signs`. If z is `sure` to be rounded as it should be, which it is if it differs
-/// no more from an integer, it is rounded to nearest, confined, and `offset` added. If it is not, the number is made as the rule
-/// says.
+/// no more from an integer, it is rounded to nearest, the offset of `last` is added, and it is confined. If it is not, the number is
+/// made as the rule says.
 #[repr(C, align(64))]
 #[allow(dead_code, reason = "not all architectures have such kernels")]
 pub(crate) struct Panel {

@@ -2,7 +2,8 @@
 
 /// They become bytes step by step, so that none waits for the one before beside multiplications that could begin: 65536ths of what they
 /// are to be, with their offset and half a number, of which the upper words count. What is out of range becomes the least integer, which
-/// is in doubt. `zmm31` has the least of all lower words, which tell how far numbers are from ties.
+/// is in doubt. `zmm31` has the least of all lower words, which tell how far numbers are from ties; `zmm28`, where lines are spread, is
+/// free within a step.
 ///
 /// With each step is given how far the panel and the bytes are from where they are said to be, which bytes there are, and what comes
 /// after the last step.
