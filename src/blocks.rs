@@ -130,6 +130,7 @@ impl Blocks {
         let least_cols = match given.rhs_order {
             Order::LineContiguous if kernel.takes_panels() || threads > 1 => LEAST_RUN / 4,
             Order::LineContiguous => LEAST_RUN,
+            // Two panels: some kernels multiply them together.
             Order::DepthContiguous => 2 * kernel.width,
         };
         let cols =

@@ -256,7 +256,7 @@ impl Product<'_> {
         }
         match self.kernel.takes_panels() {
             true => self.multiply_stripes::<{ relay::TOGETHER }>(stripe, cols, desk),
-            false => self.multiply_stripes::<4>(stripe, cols, desk),
+            false => self.multiply_stripes::<{ relay::TWICE_TWO }>(stripe, cols, desk),
         }
     }
 

@@ -103,7 +103,7 @@ impl Small {
     fn run_on(&self, lhs: &Operand, ready: &Ready, finish: &Finish, carver: Carver) {
         match self.plain.kernel.takes_panels() {
             true => self.run_by_panels(lhs, ready, finish, carver),
-            false => self.run_in::<4>(lhs, ready, finish, carver),
+            false => self.run_in::<{ relay::TWICE_TWO }>(lhs, ready, finish, carver),
         }
     }
 

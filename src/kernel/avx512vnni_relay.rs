@@ -1,12 +1,13 @@
 //! AVX-512 VNNI: the rows of the tile before become bytes between the groups of a tile.
 
 use super::avx512vnni_walk::{Edge, MOST, Walk, by_kind, by_lhs, by_number, by_rows, by_rows_of_two, in_twos, lhs};
-use super::relay::{Bytes, Open, ROWS, RelayFns, Rows, Strip, WIDTH};
+use super::relay::{Bytes, Open, ROWS, RelayFns, Rows, Strip, TWICE_TWO, WIDTH};
 use super::requantize::avx512::{finish_rows, relay_doubts, relay_panel, relay_row};
 use super::tiles;
 use std::ops::Range;
 
-pub(super) static RELAY: RelayFns = RelayFns { together: 2, panel: relay_panel, multiply, finish, finish_rows };
+pub(super) static RELAY: RelayFns =
+    RelayFns { together: TWICE_TWO / 2, panel: relay_panel, multiply, finish, finish_rows };
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 unsafe fn multiply(strip: &Strip, open: &mut Open, room: &mut [Rows; 2]) {

@@ -10,9 +10,10 @@ use std::ops::Range;
 pub(crate) const ROWS: usize = 12;
 pub(crate) const WIDTH: usize = 32;
 
-/// Of how many panels is known at a time how they become bytes, on kernels that take several: where a relay has no room for more than
-/// two, it takes one after the other.
+/// Of how many panels is known at a time how they become bytes, on kernels that take all of a product; and on others, which multiply
+/// two at a time while two are open.
 pub(crate) const TOGETHER: usize = 16;
+pub(crate) const TWICE_TWO: usize = 4;
 
 /// Rows of complete sums.
 pub(crate) type Rows = [[i32; WIDTH]; ROWS];

@@ -324,6 +324,40 @@ macro_rules! begin_bytes {
     };
 }
 
+/// The first run, with the rows before: those beside two groups each, then those beside one.
+#[rustfmt::skip]
+macro_rules! rows_before {
+    ($group:ident, [$first:ident, $second:ident], $alone:ident) => {
+        concat!(
+            "mov {count}, [{walk} + {BESIDE_TWO}]\n",
+            "test {count}, {count}\n",
+            "jz 3f\n",
+            "2:\n", $group!($first), $group!($second), "dec {count}\n", "jnz 2b\n",
+            "3:\n",
+            "mov {count}, [{walk} + {BESIDE_ONE}]\n",
+            "test {count}, {count}\n",
+            "jz 5f\n",
+            "4:\n", $group!($alone), "dec {count}\n", "jnz 4b\n",
+            "5:\n",
+        )
+    };
+}
+
+/// Rows that are left; then sums go to where they are put.
+#[rustfmt::skip]
+macro_rules! rows_after {
+    ($finish:ident) => {
+        concat!(
+            "mov {count}, [{walk} + {AFTER}]\n",
+            "test {count}, {count}\n",
+            "jz 30f\n",
+            "20:\n", $finish!(), "dec {count}\n", "jnz 20b\n",
+            "30:\n",
+            "mov {sums}, [{walk} + {TO}]\n",
+        )
+    };
+}
+
 /// Whether no number was in doubt: then it carries.
 #[rustfmt::skip]
 macro_rules! are_sure {
@@ -497,35 +531,9 @@ impl Walk {
                 concat!(
                     begin_all!("{bytes} + {ADDED}"),
                     begin_bytes!("{panel} + {MASK}"),
-                    // The first run, with the rows before.
-                    "mov {count}, [{walk} + {BESIDE_TWO}]\n",
-                    "test {count}, {count}\n",
-                    "jz 3f\n",
-                    "2:\n",
-                    group!(dot),
-                    group!(dot_beside),
-                    "dec {count}\n",
-                    "jnz 2b\n",
-                    "3:\n",
-                    "mov {count}, [{walk} + {BESIDE_ONE}]\n",
-                    "test {count}, {count}\n",
-                    "jz 5f\n",
-                    "4:\n",
-                    group!(dot_beside),
-                    "dec {count}\n",
-                    "jnz 4b\n",
-                    "5:\n",
+                    rows_before!(group, [dot, dot_beside], dot_beside),
                     rest_of_runs!(pairs, group, dot, lines),
-                    // Rows that are left.
-                    "mov {count}, [{walk} + {AFTER}]\n",
-                    "test {count}, {count}\n",
-                    "jz 30f\n",
-                    "20:\n",
-                    finish!(),
-                    "dec {count}\n",
-                    "jnz 20b\n",
-                    "30:\n",
-                    "mov {sums}, [{walk} + {TO}]\n",
+                    rows_after!(finish),
                     ends!(put),
                     are_sure!(),
                 ),
@@ -589,27 +597,9 @@ impl Walk {
                     begin_two!("{bytes} + {ADDED}", "{bytes} + {ADDED} + {PANEL}"),
                     begin_bytes!("{panel} + {MASK} + {PANEL}"),
                     "kxnord k3, k3, k3\n",
-
-                    // The first run, with the rows before.
-                    "mov {count}, [{walk} + {BESIDE_TWO}]\n",
-                    "test {count}, {count}\n",
-                    "jz 3f\n",
-                    "2:\n", group_of_two!(dot_left), group_of_two!(dot_right), "dec {count}\n", "jnz 2b\n",
-                    "3:\n",
-                    "mov {count}, [{walk} + {BESIDE_ONE}]\n",
-                    "test {count}, {count}\n",
-                    "jz 5f\n",
-                    "4:\n", group_of_two!(dot_both), "dec {count}\n", "jnz 4b\n",
-                    "5:\n",
+                    rows_before!(group_of_two, [dot_left, dot_right], dot_both),
                     rest_of_runs!(nothing, group_of_two, dot_two, lines_of_two),
-
-                    // Rows that are left.
-                    "mov {count}, [{walk} + {AFTER}]\n",
-                    "test {count}, {count}\n",
-                    "jz 30f\n",
-                    "20:\n", finish_two!(), "dec {count}\n", "jnz 20b\n",
-                    "30:\n",
-                    "mov {sums}, [{walk} + {TO}]\n",
+                    rows_after!(finish_two),
                     ends_of_two!(put_two),
                     are_sure!(),
                 ),
