@@ -8,7 +8,7 @@ use crate::buffer::Carver;
 use crate::caches::Caches;
 use crate::context::Context;
 use crate::desks::Desks;
-use crate::kernel::{Tile, tiles};
+use crate::kernel::Tile;
 use crate::matrix::{Lines, Operand, Order};
 use crate::output::{Finish, LineOffsets, Region};
 use crate::plain::{LHS, Plain, RHS};
@@ -247,22 +247,20 @@ impl<'a> Deep<'a> {
         let firsts = cols.clone().step_by(kernel.width);
         for ((i, first), acc) in firsts.enumerate().zip(sums.tiles.chunks_exact_mut(rows * kernel.width)) {
             let panels = &panels[i * step..];
-            for rows in tiles(rows, kernel.together(&lhs)) {
-                let tile = Tile {
-                    lhs: lhs.part(rows.clone()),
-                    lhs_encoding: readings[LHS].to,
-                    rhs_encoding: readings[RHS].to,
-                    is_turned: self.plain.is_turned(),
-                    rhs: &panels[..panel_len],
-                    cols: (cols.end - first).min(kernel.width),
-                    reach: panels.len(),
-                    fresh,
-                    spans: Spans::Uniform(0),
-                    sums: None,
-                };
-                // SAFETY: whoever has a kernel has a CPU that runs it, and this thread has begun a session.
-                unsafe { (kernel.tile)(&tile, &mut acc[rows.start * kernel.width..rows.end * kernel.width]) }
-            }
+            let tile = Tile {
+                lhs,
+                lhs_encoding: readings[LHS].to,
+                rhs_encoding: readings[RHS].to,
+                is_turned: self.plain.is_turned(),
+                rhs: &panels[..panel_len],
+                cols: (cols.end - first).min(kernel.width),
+                reach: panels.len(),
+                fresh,
+                spans: Spans::Uniform(0),
+                sums: None,
+            };
+            // SAFETY: whoever has a kernel has a CPU that runs it, and this thread has begun a session.
+            unsafe { kernel.multiply(&tile, acc) }
         }
     }
 

@@ -44,7 +44,9 @@ pub struct Kernel {
     pub(crate) fetches_rhs: bool,
     pub(crate) sum_lines: SumLinesFn,
     pub(crate) expand: ExpandFn,
-    pub(crate) tile: TileFn,
+    tile: TileFn,
+    /// Whether that takes however many lines, tile by tile.
+    takes_lines: bool,
     pub(crate) few_lines: FewLines,
     pub(crate) add_segment: AddSegmentFn,
     pub(crate) finish: FinishFn,
@@ -76,13 +78,25 @@ struct Large {
     macs: f64,
 }
 
-/// Multiplies a few lines of the LHS by a panel of the RHS: `acc[i * width + j]` becomes, or grows by,
+/// Multiplies a tile's lines of the LHS by a panel of the RHS: `acc[i * width + j]` becomes, or grows by,
 /// Σ lhs(i, d) · rhs(j, d); or that goes to its place in the result, and what becomes of `acc` is nobody's business.
 ///
 /// # Safety
 /// The CPU has the features that the function was compiled for. Nobody else uses the tile's part of the result. This thread has
 /// begun the kernel's [session](Kernel::begin), if it has any.
 pub(crate) type TileFn = unsafe fn(tile: &Tile, acc: &mut [i32]);
+
+/// What a tile function multiplies at once.
+#[derive(Clone, Copy)]
+#[allow(dead_code, reason = "not all architectures have such kernels")]
+enum Takes {
+    /// One run of as many lines or windows as a tile has.
+    Runs,
+    /// All their runs.
+    Windows,
+    /// However many lines or windows.
+    Lines,
+}
 
 /// Multiplies a tile of however many lines, of runs of 4 bytes at least, by all panels of the columns, fresh, and brings the sums to
 /// their place.
@@ -100,13 +114,21 @@ pub(crate) type FloatsFn = unsafe fn(tile: &Tile, floats: &FloatParts);
 /// So many rows in tiles of no more than `most`, as equal as can be: the first few are one row longer.
 #[inline(always)]
 pub(crate) fn tiles(rows: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
+    tiles_together(rows, most, 1)
+}
+
+/// The same tiles, so many at a time.
+#[inline(always)]
+pub(crate) fn tiles_together(rows: usize, most: usize, together: usize) -> impl Iterator<Item = Range<usize>> {
     let tiles = rows.div_ceil(most).max(1);
     let (short, longer) = (rows / tiles, rows % tiles);
-    let mut end = 0;
-    (0..tiles).map(move |i| {
+    let (mut tile, mut end) = (0, 0);
+    // Not `step_by`, which divides.
+    std::iter::from_fn(move || {
         let start = end;
-        end += short + usize::from(i < longer);
-        start..end
+        let next = tiles.min(tile + together);
+        end = next * short + longer.min(next);
+        (std::mem::replace(&mut tile, next) < tiles).then_some(start..end)
     })
 }
 
@@ -134,6 +156,13 @@ pub(crate) struct Tile<'a> {
 }
 
 impl Tile<'_> {
+    /// Some of its lines.
+    #[inline(always)]
+    fn part(&self, rows: Range<usize>) -> Self {
+        let sums = self.sums.as_ref().map(|sums| sums.part(rows.start));
+        Self { lhs: self.lhs.part(rows), sums, ..*self }
+    }
+
     /// What one run of its windows is multiplied by.
     #[inline(always)]
     fn run<const W: usize>(&self, run: usize, groups: Groups) -> Self {
@@ -176,6 +205,25 @@ static KERNELS: &[&Kernel] = &[
 ];
 
 impl Kernel {
+    /// As a [`TileFn`], of however many lines.
+    ///
+    /// # Safety
+    /// As for that.
+    #[inline]
+    pub(crate) unsafe fn multiply(&self, tile: &Tile, acc: &mut [i32]) {
+        let count = tile.lhs.count();
+        let most = if self.takes_lines { count } else { self.together(&tile.lhs) };
+        if count <= most {
+            // SAFETY: this function's own promise.
+            return unsafe { (self.tile)(tile, acc) };
+        }
+        for rows in tiles(count, most) {
+            let acc = &mut acc[rows.start * self.width..rows.end * self.width];
+            // SAFETY: as above.
+            unsafe { (self.tile)(&tile.part(rows), acc) }
+        }
+    }
+
     /// The kernels of this architecture, best first, whether this processor runs them or not.
     pub(crate) fn all() -> impl Iterator<Item = &'static Kernel> {
         KERNELS.iter().copied()
@@ -306,7 +354,7 @@ macro_rules! cpu_has {
 /// Declares a module's `KERNEL`: the tile function given, the packing code compiled once more for the same features, so that
 /// detection and compilation cannot name different lists, and what is shared by kernels with the same vectors. A tile function
 /// that itself brings sums to their place says so: `writes: sums`. One that multiplies windows without its sums resting in memory
-/// between their runs does, too: `takes: windows`. What shuffles more lines at once than `shuffle` does, and faster, is `wide`.
+/// between their runs does, too: `takes: Windows`; and one that takes however many, too: `takes: Lines`. What shuffles more lines at once than `shuffle` does, and faster, is `wide`.
 macro_rules! kernel {
     (
         name: $name:literal, features: [$($feature:tt),*],
@@ -330,7 +378,7 @@ macro_rules! kernel {
 
         /// The same as a value, of which others may be made.
         pub(super) const ROW: $crate::kernel::Kernel = {
-            use $crate::kernel::{self, FewLines, FewProduct, Kernel, Tile};
+            use $crate::kernel::{self, FewLines, FewProduct, Kernel, Takes, Tile};
             use $crate::conv::Patches;
             use $crate::matrix::{Chunks, Encoding, Lines, Operand};
             use $crate::pack::{self, Groups};
@@ -342,8 +390,7 @@ macro_rules! kernel {
             const WRITES: bool = !([$(stringify!($writes))?] as [&str; _]).is_empty();
             /// Whether more lines are shuffled at once.
             const WIDE: bool = !([$(stringify!($($wide)::+))?] as [&str; _]).is_empty();
-            /// Whether it multiplies all runs of a window at once.
-            const TAKES_WINDOWS: bool = !([$(stringify!($takes))?] as [&str; _]).is_empty();
+            const TAKES: Takes = [$(Takes::$takes,)? Takes::Runs][0];
 
             $(#[target_feature(enable = $feature)])*
             fn pack_lhs<const WAY: usize>(
@@ -419,7 +466,7 @@ macro_rules! kernel {
             // Not an `unsafe` call: the compiler checks that the list covers the tile's features.
             $(#[target_feature(enable = $feature)])*
             fn multiply(tile: &Tile, acc: &mut [i32]) {
-                if TAKES_WINDOWS || tile.lhs.runs() == 1 {
+                if !matches!(TAKES, Takes::Runs) || tile.lhs.runs() == 1 {
                     $tile(tile, acc);
                 } else {
                     for run in 0..tile.lhs.runs() {
@@ -459,6 +506,7 @@ macro_rules! kernel {
                 sum_lines,
                 expand: shared.expand,
                 tile: multiply,
+                takes_lines: matches!(TAKES, Takes::Lines),
                 few_lines: FewLines {
                     multiply: multiply_few,
                     depths: $($few_lines)::+::DEPTHS,
@@ -546,6 +594,8 @@ mod shuffle_quads;
 mod shuffle_quads512;
 pub(crate) mod stream;
 mod taps;
+#[cfg(target_arch = "x86_64")]
+mod tile256;
 #[cfg(target_arch = "aarch64")]
 mod vector128;
 #[cfg(target_arch = "x86_64")]

@@ -119,7 +119,7 @@ impl Small {
         let Self { ref plain, shape: Shape { rows, cols, depth }, ref room, .. } = *self;
         let Plain { kernel, readings, is_in_place, .. } = *plain;
         let _session = kernel.begin(rows);
-        let Tiles { height, together, pitch, panel_len } = self.tiles;
+        let Tiles { together, pitch, panel_len } = self.tiles;
         let lhs_bytes = carver.bytes(room.lhs);
         let (lhs_sums, ints) = carver.ints(room.ints(self.finishing(finish))).split_at_mut(room.lhs_sums);
         let (acc, finishing) = ints.split_at_mut(room.acc);
@@ -150,10 +150,6 @@ impl Small {
         let takes_panels = floats.is_some() || as_sums.is_some() && kernel.sums(depth).is_some();
         let is_turned = plain.is_turned();
         let width = kernel.width;
-        let height = match kernel.together(&lines) {
-            fewer if fewer < height => even(rows, fewer),
-            _ => height,
-        };
         let mut relay_panels = Panels::<N>::NONE;
         let mut relay = uniform.and_then(|offsets| Relay::new(kernel, finish, offsets, rows, depth, &mut relay_panels));
         let kept = uniform.and_then(|offsets| finish.kept(offsets));
@@ -217,25 +213,13 @@ impl Small {
             while top < rows {
                 region.rows = top..rows.min(top + together);
                 region.row_sums = lhs_sums.get(region.rows.clone()).unwrap_or_default();
-                let mut row = top;
-                while row < region.rows.end {
-                    let count = height.min(region.rows.end - row);
-                    tile.lhs = lines.part(row..row + count);
-                    if let Some((out, offsets)) = as_sums {
-                        tile.sums = Some(Sums {
-                            out,
-                            row,
-                            cols: region.cols.clone(),
-                            row_sums: lhs_sums.get(row..).unwrap_or_default(),
-                            col_sums: region.col_sums,
-                            offsets,
-                            depth,
-                        });
-                    }
-                    // SAFETY: whoever has a kernel has a CPU that runs it, and each tile's part of the result is its own.
-                    unsafe { (kernel.tile)(&tile, &mut acc[(row - top) * width..]) }
-                    row += count;
+                tile.lhs = lines.part(region.rows.clone());
+                if let Some((out, offsets)) = as_sums {
+                    let (cols, row_sums, col_sums) = (region.cols.clone(), region.row_sums, region.col_sums);
+                    tile.sums = Some(Sums { out, row: top, cols, row_sums, col_sums, offsets, depth });
                 }
+                // SAFETY: whoever has a kernel has a CPU that runs it, and each tile's part of the result is its own.
+                unsafe { kernel.multiply(&tile, acc) }
                 top = region.rows.end;
                 if as_sums.is_none() {
                     // SAFETY: as above.
@@ -258,8 +242,7 @@ impl Small {
 
 /// How a product is cut.
 struct Tiles {
-    /// Rows of a tile, and of those that are finished together.
-    height: usize,
+    /// Rows that are finished together.
     together: usize,
     /// Bytes from one packed line of the LHS to the next.
     pitch: usize,
@@ -268,21 +251,17 @@ struct Tiles {
 }
 
 impl Tiles {
-    /// As equal as can be. To divide takes as long as much else here, so it is left out for one tile.
     #[inline(always)]
     fn new(kernel: &Kernel, Shape { rows, depth, .. }: Shape) -> Self {
         let (pitch, panel_len) = (pitch(kernel, depth), kernel.pad(depth) * kernel.width);
+        // To divide takes as long as much else here, so it is left out for one tile.
         if rows <= kernel.rows {
-            return Self { height: rows, together: rows, pitch, panel_len };
+            return Self { together: rows, pitch, panel_len };
         }
-        let height = even(rows, kernel.rows);
-        Self { height, together: height * kernel.finished_together(), pitch, panel_len }
+        // Those of whole tiles, which are as equal as can be.
+        let height = rows.div_ceil(rows.div_ceil(kernel.rows));
+        Self { together: height * kernel.finished_together(), pitch, panel_len }
     }
-}
-
-/// Rows of a tile that has at most so many.
-fn even(rows: usize, most: usize) -> usize {
-    rows.div_ceil(rows.div_ceil(most))
 }
 
 /// Bytes from one packed line of the LHS to the next: no more than it takes, unless a tile's lines would compete for the same

@@ -1,6 +1,5 @@
 //! AVX2, for few lines.
 
-use super::avx2::dot;
 use super::vector256::{Vector, load, prefetch, resume, spread, store, total, zero};
 use std::arch::x86_64::*;
 
@@ -13,6 +12,13 @@ few_lines! {
 along_lines! {
     features: ["avx2"], lanes: 8, group: 2, columns: 16, runs: 8,
     strips: [1 2],
+}
+
+/// The encoding of the LHS was dissolved when it was widened.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn dot<const SIGNED: bool>(c: Vector, a: Vector, b: Vector) -> Vector {
+    _mm256_add_epi32(c, _mm256_madd_epi16(a, b))
 }
 
 #[inline]

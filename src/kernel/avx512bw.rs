@@ -6,7 +6,7 @@ use std::arch::x86_64::*;
 
 kernel! {
     name: "avx512bw", features: ["avx512f", "avx512bw", "avx512dq", "avx512vl"],
-    groups: Pairs, rows: 12, width: 32, tile: tile, writes: sums, takes: windows, shuffle: shuffle_pairs, few_lines: avx512bw_few, narrow: &avx512bw_narrow::KERNEL,
+    groups: Pairs, rows: 12, width: 32, tile: tile, writes: sums, takes: Windows, shuffle: shuffle_pairs, few_lines: avx512bw_few, narrow: &avx512bw_narrow::KERNEL,
 }
 
 // 12 × 32 accumulators: 24 registers, 2 for the panel, 1 for a line.

@@ -6,7 +6,7 @@ use std::arch::x86_64::*;
 
 kernel! {
     name: "avx512vnni", features: ["avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vnni"],
-    groups: FreeQuads, rows: 12, width: 32, tile: tile, writes: sums, takes: windows,
+    groups: FreeQuads, rows: 12, width: 32, tile: tile, writes: sums, takes: Windows,
     shuffle: shuffle_quads512, wide: shuffle_quads512, few_lines: avx512vnni_few,
     sums: avx512vnni_sums::multiply, relay: avx512vnni_relay,
 }

@@ -1,6 +1,5 @@
 //! AVX-VNNI, for few lines.
 
-use super::avxvnni::dot;
 use super::vector256::{Vector, load, prefetch, resume, spread, store, total, zero};
 use std::arch::x86_64::*;
 
@@ -13,6 +12,13 @@ few_lines! {
 along_lines! {
     features: ["avx2", "avxvnni"], lanes: 8, group: 4, columns: 32, runs: 16,
     strips: [1 2],
+}
+
+/// `vpdpbusd` takes the unsigned bytes first.
+#[inline]
+#[target_feature(enable = "avx2", enable = "avxvnni")]
+fn dot<const SIGNED: bool>(c: Vector, a: Vector, b: Vector) -> Vector {
+    if SIGNED { _mm256_dpbusd_avx_epi32(c, b, a) } else { _mm256_dpbusd_avx_epi32(c, a, b) }
 }
 
 #[inline]

@@ -26,12 +26,18 @@ macro_rules! tile_of_each_shape {
     };
 }
 
-/// The last bytes of a line, fewer than a whole group, and zeros.
+/// The last bytes of a line that ends within a group, and zeros.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub(super) fn last_group(rest: &[u8]) -> [u8; 4] {
-    let byte = |i: usize| rest.get(i).copied().unwrap_or(0);
-    [byte(0), byte(1), byte(2), 0]
+pub(super) fn last_group(line: &[u8]) -> [u8; 4] {
+    let rest = line.len() % 4;
+    match line.last_chunk() {
+        Some(&end) if rest > 0 => (u32::from_le_bytes(end) >> (32 - 8 * rest)).to_le_bytes(),
+        _ => {
+            let byte = |i: usize| if i < rest { line[i] } else { 0 };
+            [byte(0), byte(1), byte(2), 0]
+        }
+    }
 }
 
 /// Defines `tile` in terms of a module's own `Vector`, `zero`, `load` (a group of as many lines as a vector has lanes),
@@ -123,7 +129,7 @@ macro_rules! vector_tile {
                 // The depth ends within a group, and nothing of the line lies beyond its end.
                 let mut last = [[0; 4]; ROWS];
                 for (last, line) in last.iter_mut().zip(tile.lhs.iter()) {
-                    *last = $crate::kernel::tile::last_group(&line[whole * 4..]);
+                    *last = $crate::kernel::tile::last_group(line);
                 }
                 // A loop as short as the one above, or the compiler would keep the sums in memory.
                 for (c, &a) in c.iter_mut().zip(&last) {

@@ -349,7 +349,7 @@ proptest! {
                         sums: None,
                     };
                     // SAFETY: whoever has a kernel has a CPU that runs it.
-                    unsafe { (kernel.tile)(&tile, acc) }
+                    unsafe { kernel.multiply(&tile, acc) }
                 }
             }
             let number = |j, d| if j < rhs.lines { rhs.stored(j, d, &panels) } else { 0 };

@@ -1,7 +1,7 @@
 //! What a worker multiplies at a time: rows of a block by the columns of one panel, or of several.
 
 use super::{Desk, LHS, Product};
-use crate::kernel::{Tile, tiles};
+use crate::kernel::{Tile, tiles_together};
 use crate::matrix::Lines;
 use crate::output::{Finish, FloatParts, Region, Relay, Sums};
 use crate::prepare::Prepared;
@@ -106,9 +106,12 @@ impl Stripe<'_> {
         };
         // SAFETY: tiles do not overlap, and whoever claimed their block finishes them.
         let mut relay = relay.and_then(|relay| unsafe { relay.begin(&self.region(self.rows.clone()), room) });
-        // The rows, and how many tiles, that are multiplied, but not finished.
+        // The rows that are multiplied, but not finished.
         let mut open = self.rows.start..self.rows.start;
-        let mut unfinished = 0;
+        let finishes = slice + 1 == slices && sums.is_none();
+        let first = |open: &Range<usize>| if slices == 1 { open.start } else { self.rows.start };
+        let place =
+            |first: usize, rows: &Range<usize>| (rows.start - first) * kernel.width..(rows.end - first) * kernel.width;
         let step = row.unwrap_or(self.rows.len());
         for start in self.rows.clone().step_by(step) {
             let all = lhs.lines(self.lhs, start..start + step, depth.clone());
@@ -127,18 +130,19 @@ impl Stripe<'_> {
                 unsafe { multiply(&tile, &sums.part(start - self.rows.start)) }
                 continue;
             }
-            for rows in tiles(step, kernel.together(&all)) {
+            for rows in tiles_together(step, kernel.together(&all), together) {
                 tile.lhs = all.part(rows.clone());
                 let rows = start + rows.start..start + rows.end;
                 tile.sums = sums.as_ref().map(|sums| sums.part(rows.start - self.rows.start));
-                open.end = rows.end;
-                let first = if slices == 1 { open.start } else { self.rows.start };
-                let place =
-                    |rows: &Range<usize>| (rows.start - first) * kernel.width..(rows.end - first) * kernel.width;
-                let to = if scaled.is_some() { &mut room[..kernel.tile_len()] } else { &mut acc[place(&rows)] };
+                if finishes && open.len() + rows.len() > together * kernel.rows {
+                    self.finish(open.clone(), &mut acc[place(first(&open), &open)], room);
+                    open.start = open.end;
+                }
+                let acc = &mut acc[place(first(&open), &rows)];
+                let to = if scaled.is_some() { &mut room[..kernel.tile_len()] } else { &mut *acc };
                 // SAFETY: whoever has a kernel has a CPU that runs it. Tiles do not overlap, and whoever claimed their block
                 // multiplies them.
-                unsafe { (kernel.tile)(&tile, to) }
+                unsafe { kernel.multiply(&tile, to) }
                 if let Some(side) = scaled {
                     let segment = Segment {
                         depth: depth.len(),
@@ -148,22 +152,20 @@ impl Stripe<'_> {
                         by_rows: side == LHS,
                     };
                     // The sums of a segment go on to become floats, which rest in the accumulators' place.
-                    let acc = &mut acc[place(&rows)];
                     if slice == 0 {
                         acc.fill(0f32.to_bits() as i32);
                     }
                     kernel.add_segment(&segment, &room[..rows.len() * kernel.width], acc);
                 }
-                unfinished += 1;
+                open.end = rows.end;
                 if sums.is_some() {
-                    // The tile has finished them.
-                    open.start = open.end;
-                } else if slice + 1 == slices && (rows.end == self.rows.end || unfinished == together) {
-                    unfinished = 0;
-                    self.finish(open.clone(), &mut acc[place(&open)], room);
+                    // They are finished.
                     open.start = open.end;
                 }
             }
+        }
+        if finishes && !open.is_empty() {
+            self.finish(open.clone(), &mut acc[place(first(&open), &open)], room);
         }
     }
 

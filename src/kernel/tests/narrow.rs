@@ -108,7 +108,7 @@ impl Case {
                 };
                 let mut acc = vec![0x7fff_fff0; rows * kernel.width];
                 // SAFETY: whoever has a kernel has a CPU that runs it.
-                unsafe { (kernel.tile)(&tile, &mut acc) }
+                unsafe { kernel.multiply(&tile, &mut acc) }
                 let start = if self.fresh { 0 } else { 0x7fff_fff0 };
                 for (i, (acc, sums)) in acc.chunks(kernel.width).zip(sums.chunks(kernel.width)).enumerate() {
                     let expected: Vec<i32> = sums[..cols].iter().map(|&sum| sum.wrapping_add(start)).collect();

@@ -1,0 +1,334 @@
+//! Tiles of 6 × 16 in vectors of 256 bits: 12 registers of sums, 2 of a panel, and 1 or 2 of a line.
+//!
+//! The loop over groups is in assembly: only four groups at a time leave the multipliers to multiplications, and the compiler, which
+//! moves loads of the next group up, would run out of registers.
+
+use super::relay::Terms;
+use super::tile::last_group;
+use super::vector256::{Vector, plus, put, resume, spread, store, zero};
+use super::{Tile, tiles};
+use crate::matrix::Lines;
+use crate::output::Sums;
+use std::arch::asm;
+
+const ROWS: usize = 6;
+const WIDTH: usize = 16;
+const LANES: usize = 8;
+
+/// How groups are multiplied. (Numbers, for the assembly.)
+pub(super) mod dot {
+    /// Pairs of numbers of 16 bits, of which a panel's lie there as bytes.
+    pub(in crate::kernel) const PAIRS: usize = 0;
+    /// Bytes by fours, in the VEX form of `vpdpbusd`: an LHS of unsigned ones, or of signed ones, or of unsigned ones that lie there as
+    /// signed ones, 128 less.
+    pub(in crate::kernel) const UNSIGNED: usize = 1;
+    pub(in crate::kernel) const SIGNED: usize = 2;
+    pub(in crate::kernel) const TURNED: usize = 3;
+}
+
+/// So many rows have too few sums for the latency of a multiplication: each second group is summed apart, in registers that other
+/// rows have.
+const APART: usize = 3;
+
+/// Evaluates an expression in which the number of rows is a constant.
+macro_rules! by_rows {
+    ($rows:expr, |$n:ident| $then:expr) => {
+        by_rows!($rows, |$n| $then, 1 2 3 4 5 6)
+    };
+    ($rows:expr, |$n:ident| $then:expr, $($each:literal)*) => {
+        match $rows {
+            $($each => {
+                const $n: usize = $each;
+                $then
+            })*
+            _ => unreachable!("a tile has 1 to 6 rows"),
+        }
+    };
+}
+
+/// The same for each row that there is, with what is given: its number, the registers of its sums, and where its group lies.
+macro_rules! rows {
+    ($at:literal) => {
+        concat!(
+            dot!("0", "ymm0", "ymm1", "{a}", $at),
+            dot!("1", "ymm2", "ymm3", "{a} + {pitch}", $at),
+            dot!("2", "ymm4", "ymm5", "{a} + 2*{pitch}", $at),
+            dot!("3", "ymm6", "ymm7", "{b}", $at),
+            dot!("4", "ymm8", "ymm9", "{b} + {pitch}", $at),
+            dot!("5", "ymm10", "ymm11", "{b} + 2*{pitch}", $at),
+        )
+    };
+}
+
+/// The same for the second groups of few rows.
+macro_rules! rows_apart {
+    ($at:literal) => {
+        concat!(
+            ".if {ROWS} <= {APART}\n",
+            dot!("0", "ymm6", "ymm7", "{a}", $at),
+            dot!("1", "ymm8", "ymm9", "{a} + {pitch}", $at),
+            dot!("2", "ymm10", "ymm11", "{a} + 2*{pitch}", $at),
+            ".else\n",
+            rows!($at),
+            ".endif\n",
+        )
+    };
+}
+
+/// A group of a line times that of the panel. `vpdpbusd` takes the unsigned bytes first.
+#[rustfmt::skip]
+macro_rules! dot {
+    ($row:literal, $first:literal, $second:literal, $line:literal, $at:literal) => {
+        concat!(
+            ".if {ROWS} > ", $row, "\n",
+            "vpbroadcastd ymm14, dword ptr [", $line, " + ", $at, "]\n",
+            ".if {DOT} == {TURNED}\n",
+            "vpxor ymm14, ymm14, ymm15\n",
+            ".endif\n",
+            ".if {DOT} == {PAIRS}\n",
+            "vpmaddwd ymm15, ymm14, ymm12\n",
+            "vpaddd ", $first, ", ", $first, ", ymm15\n",
+            ".if {WIDE}\n",
+            "vpmaddwd ymm14, ymm14, ymm13\n",
+            "vpaddd ", $second, ", ", $second, ", ymm14\n",
+            ".endif\n",
+            ".elseif {DOT} == {SIGNED}\n",
+            "{{vex}} vpdpbusd ", $first, ", ymm12, ymm14\n",
+            ".if {WIDE}\n",
+            "{{vex}} vpdpbusd ", $second, ", ymm13, ymm14\n",
+            ".endif\n",
+            ".else\n",
+            "{{vex}} vpdpbusd ", $first, ", ymm14, ymm12\n",
+            ".if {WIDE}\n",
+            "{{vex}} vpdpbusd ", $second, ", ymm14, ymm13\n",
+            ".endif\n",
+            ".endif\n",
+            ".endif\n",
+        )
+    };
+}
+
+/// A group of the panel.
+#[rustfmt::skip]
+macro_rules! panel {
+    ($group:literal) => {
+        concat!(
+            ".if {DOT} == {PAIRS}\n",
+            "vpmovsxbw ymm12, xmmword ptr [{rhs} + 32*", $group, "]\n",
+            ".if {WIDE}\n",
+            "vpmovsxbw ymm13, xmmword ptr [{rhs} + 32*", $group, " + 16]\n",
+            ".endif\n",
+            ".else\n",
+            "vmovdqu ymm12, [{rhs} + 64*", $group, "]\n",
+            ".if {WIDE}\n",
+            "vmovdqu ymm13, [{rhs} + 64*", $group, " + 32]\n",
+            ".endif\n",
+            ".endif\n",
+        )
+    };
+}
+
+/// As a [`TileFn`](super::TileFn), of however many lines: what they have in common is found once.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn multiply<const DOT: usize>(tile: &Tile, acc: &mut [i32]) {
+    match tile.cols {
+        0..=LANES => multiply_by::<1, DOT>(tile, acc),
+        _ => multiply_by::<2, DOT>(tile, acc),
+    }
+}
+
+/// By so many vectors of the panel.
+#[target_feature(enable = "avx2")]
+fn multiply_by<const VECTORS: usize, const DOT: usize>(tile: &Tile, acc: &mut [i32]) {
+    let lhs = &tile.lhs;
+    let groups = tile.rhs.len() / of_group(DOT);
+    // Packed lines may be longer.
+    let whole = (lhs.len() / 4).min(groups);
+    let is_cut = whole < groups && !lhs.len().is_multiple_of(4);
+    assert!(lhs.runs() * whole + usize::from(is_cut) <= groups);
+    let place = tile.sums.as_ref().map(|sums| Place::new(sums, lhs.count()));
+    for rows in tiles(lhs.count(), ROWS) {
+        let (lines, first) = (lhs.part(rows.clone()), rows.start);
+        by_rows!(rows.len(), |N| {
+            let mut c = match &place {
+                None => [[zero(); 2]; ROWS],
+                Some(place) => place.begin::<N>(first),
+            };
+            // SAFETY: these are so many lines, and they and the panel have as many groups, as was asserted.
+            unsafe { grow_by_runs::<N, VECTORS, DOT>(&mut c, &lines, (whole, is_cut), tile.rhs.as_ptr()) }
+            if N <= APART {
+                for i in 0..N {
+                    c[i] = [plus(c[i][0], c[i + APART][0]), plus(c[i][1], c[i + APART][1])];
+                }
+            }
+            if place.is_none() || !tile.fresh {
+                let acc = &mut acc[first * WIDTH..].as_chunks_mut::<WIDTH>().0[..N];
+                for (acc, c) in acc.iter_mut().zip(&mut c) {
+                    for (acc, c) in acc.as_chunks_mut::<LANES>().0.iter_mut().zip(c).take(VECTORS) {
+                        match place {
+                            None => store(acc, *c, tile.fresh),
+                            Some(_) => *c = plus(*c, resume(acc)),
+                        }
+                    }
+                }
+            }
+            if let Some(place) = &place {
+                // SAFETY: these rows are among those of the place, and by the promise of a `TileFn` this tile's.
+                unsafe { place.put::<N, VECTORS>(first, &c) }
+            }
+        })
+    }
+}
+
+/// Where sums go that are the result, and what is added to them.
+struct Place<'s> {
+    to: *mut i32,
+    stride: usize,
+    cols: usize,
+    of_cols: [Vector; 2],
+    terms: Terms<'s>,
+}
+
+impl<'s> Place<'s> {
+    /// Of so many rows.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn new(sums: &'s Sums, rows: usize) -> Self {
+        let (to, stride) = sums.place(rows);
+        let of_cols = sums.of_cols::<WIDTH>();
+        let [left, right] = of_cols.as_chunks().0 else { unreachable!("two vectors") };
+        let of_cols = [resume(left), resume(right)];
+        Self { to, stride, cols: sums.cols.len(), of_cols, terms: sums.terms(rows) }
+    }
+
+    /// What is added to so many rows, from `row` on.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn begin<const N: usize>(&self, row: usize) -> [[Vector; 2]; ROWS] {
+        let mut c = [[zero(); 2]; ROWS];
+        for (i, c) in c[..N].iter_mut().enumerate() {
+            *c = self.of_cols;
+            if self.terms.times != 0 {
+                let of_row = spread(self.terms.of(row + i).to_ne_bytes());
+                *c = [plus(c[0], of_row), plus(c[1], of_row)];
+            }
+        }
+        c
+    }
+
+    /// # Safety
+    /// So many rows, from `row` on, are among those of the place, and nobody else uses them.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn put<const N: usize, const VECTORS: usize>(&self, row: usize, c: &[[Vector; 2]; ROWS]) {
+        for (i, c) in c[..N].iter().enumerate() {
+            let to = self.to.wrapping_add((row + i) * self.stride);
+            // SAFETY: the result has these rows and columns, as `Sums::place` asserts; the rest is this function's own promise.
+            let to = unsafe { std::slice::from_raw_parts_mut(to, self.cols) };
+            for v in 0..VECTORS {
+                put(&mut to[v * LANES..], c[v]);
+            }
+        }
+    }
+}
+
+/// Bytes of a panel's group.
+const fn of_group(dot: usize) -> usize {
+    if dot == dot::PAIRS { 2 * WIDTH } else { 4 * WIDTH }
+}
+
+/// Adds so many groups of each run of the lines, and one more if the depth ends within it, times those of a panel.
+///
+/// # Safety
+/// There are `N` lines; they and the panel have as many groups.
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn grow_by_runs<const N: usize, const VECTORS: usize, const DOT: usize>(
+    c: &mut [[Vector; 2]; ROWS],
+    lines: &Lines,
+    (whole, is_cut): (usize, bool),
+    mut rhs: *const u8,
+) {
+    // Nothing of a line lies beyond its end.
+    let mut last = [[0; 4]; ROWS];
+    if is_cut {
+        for (last, line) in last.iter_mut().zip(lines.iter()) {
+            *last = last_group(line);
+        }
+    }
+    let (line, pitch, step) = lines.places();
+    for run in 0..lines.runs() + usize::from(is_cut) {
+        let (line, pitch, groups) = match run < lines.runs() {
+            true => (line.wrapping_add(run * step), pitch, whole),
+            false => (last.as_ptr().cast(), size_of_val(&last[0]), 1),
+        };
+        // SAFETY: this function's own promise, and there is a last group of each line.
+        unsafe { grow::<N, VECTORS, DOT>(c, (line, pitch), rhs, groups) }
+        rhs = rhs.wrapping_add(groups * of_group(DOT));
+    }
+}
+
+/// Adds so many groups of lines, the first of which begins at this address, so many bytes before the next, times those of a panel.
+///
+/// # Safety
+/// All of them may be read.
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn grow<const N: usize, const VECTORS: usize, const DOT: usize>(
+    c: &mut [[Vector; 2]; ROWS],
+    (line, pitch): (*const u8, usize),
+    rhs: *const u8,
+    groups: usize,
+) {
+    let high_bits = if DOT == dot::TURNED { spread([128; 4]) } else { zero() };
+    let [[c0, c1], [c2, c3], [c4, c5], [c6, c7], [c8, c9], [c10, c11]] = c;
+    // SAFETY: this function's own promise.
+    unsafe {
+        asm!(
+            "test {count}, {count}",
+            "jz 3f",
+            "2:",
+            panel!("0"), rows!("0"),
+            panel!("1"), rows_apart!("4"),
+            panel!("2"), rows!("8"),
+            panel!("3"), rows_apart!("12"),
+            "add {a}, 16",
+            ".if {ROWS} > 3",
+            "add {b}, 16",
+            ".endif",
+            "add {rhs}, 4*{GROUP}",
+            "dec {count}",
+            "jnz 2b",
+            "3:",
+            "test {rest}, {rest}",
+            "jz 5f",
+            "4:",
+            panel!("0"), rows!("0"),
+            "add {a}, 4",
+            "add {b}, 4",
+            "add {rhs}, {GROUP}",
+            "dec {rest}",
+            "jnz 4b",
+            "5:",
+            a = inout(reg) line => _,
+            b = inout(reg) line.wrapping_add(3 * pitch) => _,
+            pitch = in(reg) pitch,
+            rhs = inout(reg) rhs => _,
+            count = inout(reg) groups / 4 => _,
+            rest = inout(reg) groups % 4 => _,
+            ROWS = const N,
+            WIDE = const (VECTORS == 2) as usize,
+            APART = const APART,
+            GROUP = const of_group(DOT),
+            DOT = const DOT,
+            PAIRS = const dot::PAIRS,
+            SIGNED = const dot::SIGNED,
+            TURNED = const dot::TURNED,
+            inout("ymm0") *c0, inout("ymm1") *c1, inout("ymm2") *c2, inout("ymm3") *c3, inout("ymm4") *c4, inout("ymm5") *c5,
+            inout("ymm6") *c6, inout("ymm7") *c7, inout("ymm8") *c8, inout("ymm9") *c9, inout("ymm10") *c10, inout("ymm11") *c11,
+            out("ymm12") _, out("ymm13") _, out("ymm14") _, inout("ymm15") high_bits => _,
+            options(readonly, nostack),
+        )
+    }
+}
