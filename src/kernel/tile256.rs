@@ -148,6 +148,9 @@ fn multiply_by<const VECTORS: usize, const DOT: usize>(tile: &Tile, acc: &mut [i
     let is_cut = whole < groups && !lhs.len().is_multiple_of(4);
     assert!(lhs.runs() * whole + usize::from(is_cut) <= groups);
     let place = tile.sums.as_ref().map(|sums| Place::new(sums, lhs.count()));
+    let range = tile.rhs.as_ptr_range();
+    let len = if tile.reach < 2 * tile.rhs.len() { 0 } else { tile.rhs.len() };
+    let mut next = Next { at: range.end, end: range.end.wrapping_add(len) };
     for rows in tiles(lhs.count(), ROWS) {
         let (lines, first) = (lhs.part(rows.clone()), rows.start);
         by_rows!(rows.len(), |N| {
@@ -156,7 +159,7 @@ fn multiply_by<const VECTORS: usize, const DOT: usize>(tile: &Tile, acc: &mut [i
                 Some(place) => place.begin::<N>(first),
             };
             // SAFETY: these are so many lines, and they and the panel have as many groups, as was asserted.
-            unsafe { grow_by_runs::<N, VECTORS, DOT>(&mut c, &lines, (whole, is_cut), tile.rhs.as_ptr()) }
+            unsafe { grow_by_runs::<N, VECTORS, DOT>(&mut c, &lines, (whole, is_cut), tile.rhs.as_ptr(), &mut next) }
             if N <= APART {
                 for i in 0..N {
                     c[i] = [plus(c[i][0], c[i + APART][0]), plus(c[i][1], c[i + APART][1])];
@@ -179,6 +182,11 @@ fn multiply_by<const VECTORS: usize, const DOT: usize>(tile: &Tile, acc: &mut [i
             }
         })
     }
+}
+
+struct Next {
+    at: *const u8,
+    end: *const u8,
 }
 
 /// Where sums go that are the result, and what is added to them.
@@ -249,6 +257,7 @@ unsafe fn grow_by_runs<const N: usize, const VECTORS: usize, const DOT: usize>(
     lines: &Lines,
     (whole, is_cut): (usize, bool),
     mut rhs: *const u8,
+    next: &mut Next,
 ) {
     // Nothing of a line lies beyond its end.
     let mut last = [[0; 4]; ROWS];
@@ -264,7 +273,7 @@ unsafe fn grow_by_runs<const N: usize, const VECTORS: usize, const DOT: usize>(
             false => (last.as_ptr().cast(), size_of_val(&last[0]), 1),
         };
         // SAFETY: this function's own promise, and there is a last group of each line.
-        unsafe { grow::<N, VECTORS, DOT>(c, (line, pitch), rhs, groups) }
+        unsafe { grow::<N, VECTORS, DOT>(c, (line, pitch), rhs, groups, next) }
         rhs = rhs.wrapping_add(groups * of_group(DOT));
     }
 }
@@ -280,7 +289,9 @@ unsafe fn grow<const N: usize, const VECTORS: usize, const DOT: usize>(
     (line, pitch): (*const u8, usize),
     rhs: *const u8,
     groups: usize,
+    next: &mut Next,
 ) {
+    let distance: usize = if next.at < next.end { 2 * of_group(DOT) } else { 0 };
     let high_bits = if DOT == dot::TURNED { spread([128; 4]) } else { zero() };
     let [[c0, c1], [c2, c3], [c4, c5], [c6, c7], [c8, c9], [c10, c11]] = c;
     // SAFETY: this function's own promise.
@@ -289,6 +300,11 @@ unsafe fn grow<const N: usize, const VECTORS: usize, const DOT: usize>(
             "test {count}, {count}",
             "jz 3f",
             "2:",
+            "prefetcht1 [{next}]",
+            ".if {DOT} != {PAIRS}",
+            "prefetcht1 [{next} + 64]",
+            ".endif",
+            "add {next}, {distance}",
             panel!("0"), rows!("0"),
             panel!("1"), rows_apart!("4"),
             panel!("2"), rows!("8"),
@@ -315,6 +331,8 @@ unsafe fn grow<const N: usize, const VECTORS: usize, const DOT: usize>(
             b = inout(reg) line.wrapping_add(3 * pitch) => _,
             pitch = in(reg) pitch,
             rhs = inout(reg) rhs => _,
+            next = inout(reg) next.at,
+            distance = in(reg) distance,
             count = inout(reg) groups / 4 => _,
             rest = inout(reg) groups % 4 => _,
             ROWS = const N,
