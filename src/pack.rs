@@ -179,7 +179,7 @@ pub(crate) fn lines_of_piece(
     let (lines, is_little) = match (reading.requantization, bytes_of_group) {
         (Some(_), _) => (SHORT, bytes <= 32 << 10),
         (None, 128..) if is_far(src) => (MOST_IN_PLACE, is_fetched),
-        (None, 128..) => (NEAR_IN_PLACE, true),
+        (None, 32..) if !is_far(src) => (NEAR_IN_PLACE, true),
         (None, _) => (SHORT, bytes <= 256 << 10),
     };
     (src.order == Order::LineContiguous && is_little).then_some(lines)

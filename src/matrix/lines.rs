@@ -142,7 +142,6 @@ impl<'a, const N: usize> Chunks<'a, N> {
     }
 
     /// Those that follow each other, `R` together; fewer at the end are left out.
-    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(crate) fn in_groups<const R: usize>(self) -> impl Iterator<Item = [&'a [u8; N]; R]> {
         (0..self.count / R).map(move |group| {

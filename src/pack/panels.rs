@@ -5,6 +5,7 @@ use super::short::copy_short;
 use super::{ALONG_DEPTH, CHUNK, DEPTHS, FOUR_PANELS, LINES, MOST_IN_PLACE, SHORT_RUNS, STRETCH, Shuffle, is_far};
 use crate::matrix::{Chunks, Encoding, Operand};
 use crate::reading::Reading;
+use std::ops::Range;
 
 /// Packs a stretch of all lines of a panel, then sums it, while it is in the fastest cache.
 #[inline(always)]
@@ -252,6 +253,14 @@ fn read_runs<const W: usize, const G: usize, const WIDE: bool>(
             let four = std::array::from_fn(|_| panels.next().expect("four panels"));
             interleave_stretch(src.chunks(from..rest.start, first), reading.added(), four);
         }
+        if !WIDE && CACHE_LINE.is_multiple_of(W) && W.is_multiple_of(CHUNK) {
+            rest.start = until / G * G;
+            let near = lines.len() / CACHE_LINE * CACHE_LINE;
+            let (by_cache_lines, others) = panels.split_at_mut(near / W * panel_len);
+            let depths = from..rest.start;
+            interleave_lines::<W, G, CACHE_LINE>((src, reading, first), depths.clone(), by_cache_lines, interleave);
+            interleave_lines::<W, G, W>((src, reading, first + near), depths, others, interleave);
+        }
         // All panels' groups at a depth, so that each run is read once.
         for depth in rest.step_by(G) {
             let rows = if until - depth >= G {
@@ -278,6 +287,30 @@ fn read_runs<const W: usize, const G: usize, const WIDE: bool>(
         }
         for (panel, sums) in panels.chunks_exact(panel_len).zip(sums.as_chunks_mut().0) {
             add_sums(&panel[from / G * W..until.div_ceil(G) * W], reading.to, sums);
+        }
+    }
+}
+
+/// Lines that a cache line of runs of bytes holds.
+const CACHE_LINE: usize = 64;
+
+/// Packs panels at depths that are whole groups, N lines together: where runs lie is looked at once.
+#[inline(always)]
+fn interleave_lines<const W: usize, const G: usize, const N: usize>(
+    (src, reading, first): (&Operand, &Reading, usize),
+    depths: Range<usize>,
+    panels: &mut [[u8; G]],
+    interleave: &impl Fn([&[u8; CHUNK]; G], u8, &mut [[u8; G]]),
+) {
+    let (added, panel_len) = (reading.added(), W * src.depth.div_ceil(G));
+    for (i, panels) in panels.chunks_exact_mut(N / W * panel_len).enumerate() {
+        let rows = src.chunks::<N>(depths.clone(), first + i * N);
+        for (rows, group) in rows.in_groups::<G>().zip(depths.start / G..) {
+            for part in 0..N / CHUNK {
+                let (panel, left) = (part * CHUNK / W, part * CHUNK % W);
+                let to = &mut panels[panel * panel_len + group * W + left..][..CHUNK];
+                interleave(rows.map(|row| &row.as_chunks().0[part]), added, to);
+            }
         }
     }
 }
