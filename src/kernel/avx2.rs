@@ -4,7 +4,7 @@ use super::tile256::{self, dot};
 use super::{Tile, avx2_few, avx2_narrow, shuffle_pairs};
 
 kernel! {
-    name: "avx2", features: ["avx2"], groups: Pairs, rows: 6, width: 16, tile: tile, writes: sums, takes: Lines, shuffle: shuffle_pairs, few_lines: avx2_few,
+    name: "avx2", features: ["avx2", "fma"], groups: Pairs, rows: 6, width: 16, tile: tile, writes: sums, takes: Lines, shuffle: shuffle_pairs, few_lines: avx2_few,
     narrow: &avx2_narrow::KERNEL,
 }
 

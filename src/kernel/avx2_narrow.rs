@@ -5,7 +5,7 @@ use super::vector256::{Vector, plus, put, resume, spread, store, zero};
 use std::arch::x86_64::*;
 
 kernel! {
-    name: "avx2-narrow", features: ["avx2"],
+    name: "avx2-narrow", features: ["avx2", "fma"],
     groups: Quads, rows: 6, width: 16, tile: tile, writes: sums, shuffle: shuffle_quads,
 }
 

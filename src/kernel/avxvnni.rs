@@ -5,7 +5,7 @@ use super::{Tile, avxvnni_few, shuffle_quads};
 use crate::matrix::Encoding;
 
 kernel! {
-    name: "avxvnni", features: ["avx2", "avxvnni"], groups: FreeQuads, rows: 6, width: 16, tile: tile, writes: sums, takes: Lines,
+    name: "avxvnni", features: ["avx2", "fma", "avxvnni"], groups: FreeQuads, rows: 6, width: 16, tile: tile, writes: sums, takes: Lines,
     shuffle: shuffle_quads, few_lines: avxvnni_few,
 }
 

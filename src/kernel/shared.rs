@@ -73,6 +73,6 @@ macro_rules! shared {
 shared! { common, Common, features: [] }
 // Those that `Vectors` is made of.
 #[cfg(target_arch = "x86_64")]
-shared! { avx2, Avx2, features: ["avx2"] }
+shared! { avx2, Avx2, features: ["avx2", "fma"] }
 #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
 shared! { avx512, Avx512, features: ["avx512f", "avx512bw", "avx512dq", "avx512vl"] }

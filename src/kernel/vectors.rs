@@ -41,7 +41,7 @@ impl Vectors {
             && has(features, "avx512vl")
         {
             Self(Kind::Avx512)
-        } else if has(features, "avx2") {
+        } else if has(features, "avx2") && has(features, "fma") {
             Self(Kind::Avx2)
         } else {
             Self(Kind::Common)

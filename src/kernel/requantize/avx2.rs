@@ -12,7 +12,7 @@ const LANES: usize = 8;
 
 /// As [`super::requantize`]; two vectors of columns together, of which W is a multiple.
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,fma")]
 pub(in crate::kernel) fn requantize<const W: usize>(
     rule: Rule,
     columns: &Columns,
@@ -22,12 +22,17 @@ pub(in crate::kernel) fn requantize<const W: usize>(
 ) {
     for first in (0..W / (2 * LANES)).map(|pair| pair * 2 * LANES) {
         let (mut to, both) = (to.clone(), rows.cols > first + LANES);
-        let near = if let Rule::Float | Rule::Down = rule { None } else { Near::of(rule, columns, &last, first) };
         let end = End::of(columns, last, first, both);
+        let near = match rule {
+            Rule::Float | Rule::Down => None,
+            _ => Near::of(rule, columns, &last, end.raised(), first),
+        };
         if let Some(scales) = near {
-            match near::has_signs(rule, &last) {
-                true => nearly::<W, true>(rule, columns, &last, rows, &mut to, &scales, &end),
-                false => nearly::<W, false>(rule, columns, &last, rows, &mut to, &scales, &end),
+            match (near::has_signs(rule, &last), rows.terms.is_empty()) {
+                (true, true) => nearly::<W, true, false>(rule, columns, rows, &mut to, &scales, &end),
+                (true, false) => nearly::<W, true, true>(rule, columns, rows, &mut to, &scales, &end),
+                (false, true) => nearly::<W, false, false>(rule, columns, rows, &mut to, &scales, &end),
+                (false, false) => nearly::<W, false, true>(rule, columns, rows, &mut to, &scales, &end),
             }
             continue;
         }
@@ -35,7 +40,7 @@ pub(in crate::kernel) fn requantize<const W: usize>(
             && let Some(scales) = Small::of(columns, &last, first)
         {
             let offset = _mm256_set1_epi16((last.offset + end.raised()) as i16);
-            each(first, rows, &mut to, |sums, terms| {
+            each::<W, true>(&end, rows, &mut to, |sums, terms, both| {
                 let words = |row: usize| {
                     let [x, y] = end.sums(sums[row], terms[row]);
                     let x = scales[0].round(x);
@@ -49,23 +54,33 @@ pub(in crate::kernel) fn requantize<const W: usize>(
         match rule {
             Rule::Twice => {
                 let scales = [Fixed::of(columns, first), Fixed::of(columns, first + LANES)];
-                each(first, rows, &mut to, |sums, terms| end.scaled(sums, terms, |half, x| scales[half].twice(x)));
+                each::<W, true>(&end, rows, &mut to, |sums, terms, both| {
+                    end.scaled(sums, terms, both, |half, x| scales[half].twice(x))
+                });
             }
             Rule::TwiceUp => {
                 let scales = [Fixed::of(columns, first), Fixed::of(columns, first + LANES)];
-                each(first, rows, &mut to, |sums, terms| end.scaled(sums, terms, |half, x| scales[half].twice_up(x)));
+                each::<W, true>(&end, rows, &mut to, |sums, terms, both| {
+                    end.scaled(sums, terms, both, |half, x| scales[half].twice_up(x))
+                });
             }
             Rule::Once => {
                 let scales = [Once::of(columns, first), Once::of(columns, first + LANES)];
-                each(first, rows, &mut to, |sums, terms| end.scaled(sums, terms, |half, x| scales[half].once(x)));
+                each::<W, true>(&end, rows, &mut to, |sums, terms, both| {
+                    end.scaled(sums, terms, both, |half, x| scales[half].once(x))
+                });
             }
             Rule::Float => {
                 let scales = [words(columns.factor, first), words(columns.factor, first + LANES)];
-                each(first, rows, &mut to, |sums, terms| end.scaled(sums, terms, |half, x| float(x, scales[half])));
+                each::<W, true>(&end, rows, &mut to, |sums, terms, both| {
+                    end.scaled(sums, terms, both, |half, x| float(x, scales[half]))
+                });
             }
             Rule::Down => {
                 let scales = [Down::of(columns, first), Down::of(columns, first + LANES)];
-                each(first, rows, &mut to, |sums, terms| end.scaled(sums, terms, |half, x| scales[half].round(x)));
+                each::<W, true>(&end, rows, &mut to, |sums, terms, both| {
+                    end.scaled(sums, terms, both, |half, x| scales[half].round(x))
+                });
             }
         }
     }
@@ -73,38 +88,50 @@ pub(in crate::kernel) fn requantize<const W: usize>(
 
 /// In floats; what is in doubt goes the exact way.
 #[inline]
-#[target_feature(enable = "avx2")]
-fn nearly<const W: usize, const HAVE_SIGNS: bool>(
+#[target_feature(enable = "avx2,fma")]
+fn nearly<const W: usize, const HAVE_SIGNS: bool, const HAVE_TERMS: bool>(
     rule: Rule,
     columns: &Columns,
-    last: &Last,
     rows: Rows<W>,
     to: &mut Block<u8>,
     scales: &[Near; 2],
     end: &End,
 ) {
-    let (first, both) = (end.first, end.both);
-    let offset = _mm256_set1_epi16((last.offset + end.raised()) as i16);
-    each(first, rows, to, |sums, terms| {
+    // Words of two vectors by turns, within halves.
+    const Y: i32 = 0b_1010_1010;
+    let in_doubt_at_most = _mm256_set1_epi16(near::IN_DOUBT as i16 - 1);
+    let in_order = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15));
+    let first = end.first;
+    let bytes = |sums: [&[i32; W]; 2], terms: [Vector; 2], both: bool| {
         let words = |row: usize| {
             let [x, y] = end.sums(sums[row], terms[row]);
-            let (x, lost_of_x) = scales[0].round::<HAVE_SIGNS>(x);
-            let (y, lost_of_y) = if both { scales[1].round::<HAVE_SIGNS>(y) } else { (x, lost_of_x) };
-            (_mm256_adds_epi16(_mm256_packs_epi32(x, y), offset), _mm256_max_ps(lost_of_x, lost_of_y))
+            let x = scales[0].units::<HAVE_SIGNS>(x);
+            let y = if both { scales[1].units::<HAVE_SIGNS>(y) } else { x };
+            let whole = _mm256_blend_epi16::<Y>(_mm256_srli_epi32::<16>(x), y);
+            (whole, _mm256_blend_epi16::<Y>(x, _mm256_slli_epi32::<16>(y)))
         };
-        let ((upper, lost_above), (lower, lost_below)) = (words(0), words(1));
-        let sure = _mm256_set1_ps(near::SURE);
-        match _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_GT_OQ>(_mm256_max_ps(lost_above, lost_below), sure)) {
-            0 => end.bytes(upper, lower),
+        let ((upper, rest_above), (lower, rest_below)) = (words(0), words(1));
+        let least = _mm256_min_epu16(rest_above, rest_below);
+        let is_in_doubt = _mm256_cmpeq_epi16(least, _mm256_min_epu16(least, in_doubt_at_most));
+        match _mm256_movemask_epi8(is_in_doubt) {
+            0 => end.in_order(_mm256_shuffle_epi8(end.confined(upper, lower), in_order)),
             _ => in_doubt(rule, columns, end, first, sums, terms),
         }
-    });
+    };
+    each::<W, HAVE_TERMS>(end, rows, to, bytes);
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn store(to: &mut [u8; 2 * LANES], bytes: __m128i) {
+    // SAFETY: the reference covers the 16 bytes written.
+    unsafe { _mm_storeu_si128(to.as_mut_ptr().cast(), bytes) }
 }
 
 /// The bytes of two rows of which a number was too close to a tie.
 #[cold]
 #[inline(never)]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,fma")]
 fn in_doubt<const W: usize>(
     rule: Rule,
     columns: &Columns,
@@ -115,24 +142,24 @@ fn in_doubt<const W: usize>(
 ) -> Vector {
     if let Rule::Once = rule {
         let scales = [Once::of(columns, first), Once::of(columns, first + LANES)];
-        return end.scaled(sums, terms, |half, x| scales[half].once(x));
+        return end.scaled(sums, terms, end.both, |half, x| scales[half].once(x));
     }
     let scales = [Fixed::of(columns, first), Fixed::of(columns, first + LANES)];
-    end.scaled(sums, terms, |half, x| match rule {
+    end.scaled(sums, terms, end.both, |half, x| match rule {
         Rule::Twice => scales[half].twice(x),
         _ => scales[half].twice_up(x),
     })
 }
 
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,fma")]
 fn vector<const W: usize>(values: &[i32; W], first: usize) -> Vector {
     resume(values[first..].first_chunk().expect("as many more as there are lanes"))
 }
 
 /// Of columns from `first` on; 0 for those that have none.
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,fma")]
 fn words(words: Words, first: usize) -> Vector {
     let (data, len) = match words {
         Words::Same(x) => return all(x),
@@ -146,7 +173,7 @@ fn words(words: Words, first: usize) -> Vector {
 }
 
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,fma")]
 fn all(x: i32) -> Vector {
     spread(x.to_ne_bytes())
 }
@@ -166,7 +193,7 @@ struct End {
 
 impl End {
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,fma")]
     fn of(columns: &Columns, last: Last, first: usize, both: bool) -> Self {
         let added = |first: usize| {
             let sums = _mm256_mullo_epi32(words(columns.sums, first), all(columns.times));
@@ -192,7 +219,7 @@ impl End {
 
     /// Two vectors of a row's sums.
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,fma")]
     fn sums<const W: usize>(&self, sums: &[i32; W], term: Vector) -> [Vector; 2] {
         let sum = |half: usize| {
             _mm256_add_epi32(_mm256_add_epi32(vector(sums, self.first + half * LANES), self.added[half]), term)
@@ -201,18 +228,19 @@ impl End {
     }
 
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,fma")]
     fn scaled<const W: usize>(
         &self,
         sums: [&[i32; W]; 2],
         terms: [Vector; 2],
+        both: bool,
         scaled: impl Fn(usize, Vector) -> Vector,
     ) -> Vector {
         let raised = _mm256_set1_epi16(self.raised() as i16);
         let words = |row: usize| {
             let [x, y] = self.sums(sums[row], terms[row]);
             let x = _mm256_add_epi32(scaled(0, x), self.offset);
-            let y = if self.both { _mm256_add_epi32(scaled(1, y), self.offset) } else { x };
+            let y = if both { _mm256_add_epi32(scaled(1, y), self.offset) } else { x };
             _mm256_adds_epi16(_mm256_packs_epi32(x, y), raised)
         };
         self.bytes(words(0), words(1))
@@ -220,31 +248,56 @@ impl End {
 
     /// Of the words of one row, and of another: four of the first vector, four of the second, and so on.
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,fma")]
     fn bytes(&self, upper: Vector, lower: Vector) -> Vector {
+        self.in_order(self.confined(upper, lower))
+    }
+
+    /// In each half, those of the upper words, then those of the lower.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    fn confined(&self, upper: Vector, lower: Vector) -> Vector {
         let bytes = _mm256_packus_epi16(upper, lower);
         let bytes = _mm256_min_epu8(_mm256_max_epu8(bytes, self.least), self.greatest);
-        let bytes = _mm256_xor_si256(bytes, _mm256_set1_epi8(self.flip as i8));
+        _mm256_xor_si256(bytes, _mm256_set1_epi8(self.flip as i8))
+    }
+
+    /// Fours of bytes of each half by turns.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    fn in_order(&self, bytes: Vector) -> Vector {
         _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7))
     }
 }
 
-/// Makes bytes of all rows, two at a time, of columns from `first` on.
+/// Makes bytes of all rows, two at a time; of both vectors of their columns, or of one.
 #[inline]
-#[target_feature(enable = "avx2")]
-fn each<const W: usize>(
-    first: usize,
+#[target_feature(enable = "avx2,fma")]
+fn each<const W: usize, const HAVE_TERMS: bool>(
+    end: &End,
     rows: Rows<W>,
     to: &mut Block<u8>,
-    bytes: impl Fn([&[i32; W]; 2], [Vector; 2]) -> Vector,
+    bytes: impl Fn([&[i32; W]; 2], [Vector; 2], bool) -> Vector,
 ) {
+    let term = |i: usize| all(if HAVE_TERMS { rows.term(i) } else { 0 });
     let mut i = 0;
+    // A whole panel by itself, where nothing else is to be looked at.
+    if W == 2 * LANES {
+        while let Some([upper, lower]) = rows.sums.get(i..i + 2)
+            && let Some([to_upper, to_lower]) = to.whole::<2, { 2 * LANES }>()
+        {
+            let bytes = bytes([upper, lower], [term(i), term(i + 1)], true);
+            store(to_upper, _mm256_castsi256_si128(bytes));
+            store(to_lower, _mm256_extracti128_si256::<1>(bytes));
+            i += 2;
+        }
+    }
     while let Some(upper) = rows.sums.get(i) {
         // Beyond the last row there is no place.
         let lower = rows.sums.get(i + 1).unwrap_or(upper);
-        let bytes = bytes([upper, lower], [all(rows.term(i)), all(rows.term(i + 1))]);
-        put(_mm256_castsi256_si128(bytes), first, to);
-        put(_mm256_extracti128_si256::<1>(bytes), first, to);
+        let bytes = bytes([upper, lower], [term(i), term(i + 1)], end.both);
+        put(_mm256_castsi256_si128(bytes), end.first, to);
+        put(_mm256_extracti128_si256::<1>(bytes), end.first, to);
         i += 2;
     }
 }
@@ -252,16 +305,14 @@ fn each<const W: usize>(
 /// The bytes of the next row's columns from `first` on; mostly there is room for all. What is less goes by halves, for a loop
 /// would become a call.
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,fma")]
 fn put(bytes: __m128i, first: usize, to: &mut Block<u8>) {
     let to = to.next().unwrap_or_default().get_mut(first..).unwrap_or_default();
     match to.first_chunk_mut::<{ 2 * LANES }>() {
-        // SAFETY: the reference covers the 16 bytes written.
-        Some(whole) => unsafe { _mm_storeu_si128(whole.as_mut_ptr().cast(), bytes) },
+        Some(whole) => store(whole, bytes),
         None => {
             let mut room = [0; 2 * LANES];
-            // SAFETY: 16 bytes.
-            unsafe { _mm_storeu_si128(room.as_mut_ptr().cast(), bytes) };
+            store(&mut room, bytes);
             let mut done = 0;
             put_part::<8>(&room, to, &mut done);
             put_part::<4>(&room, to, &mut done);

@@ -8,21 +8,21 @@ use std::arch::x86_64::*;
 /// As it is, and with the odd lanes in place of the even ones. Not by a shift: of what the compiler knows of that it
 /// makes three multiplications.
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,fma")]
 fn even_and_odd(x: Vector) -> [Vector; 2] {
     [x, _mm256_shuffle_epi32::<0b_11_11_01_01>(x)]
 }
 
 /// How far numbers are shifted to the right in the end.
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,fma")]
 fn right(columns: &Columns, first: usize) -> Vector {
     _mm256_and_si256(_mm256_sub_epi32(all(0), words(columns.exponent, first)), all(31))
 }
 
 /// Two products of 64 bits for each two lanes: of the even ones, and of the odd ones.
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,fma")]
 fn products(x: Vector, factors: [Vector; 2]) -> [Vector; 2] {
     let x = even_and_odd(x);
     [_mm256_mul_epi32(x[0], factors[0]), _mm256_mul_epi32(x[1], factors[1])]
@@ -30,7 +30,7 @@ fn products(x: Vector, factors: [Vector; 2]) -> [Vector; 2] {
 
 /// The low halves of the first, of the second the high ones.
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,fma")]
 fn join([even, odd]: [Vector; 2]) -> Vector {
     _mm256_blend_epi32::<0b_1010_1010>(even, odd)
 }
@@ -44,7 +44,7 @@ struct Powers {
 
 impl Powers {
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,fma")]
     fn new(right: Vector) -> Self {
         let mask = _mm256_sub_epi32(_mm256_sllv_epi32(all(1), right), all(1));
         Self { right, mask, half: _mm256_srli_epi32::<1>(mask) }
@@ -52,7 +52,7 @@ impl Powers {
 
     /// Shifts to the right, and rounds up what is left over beyond a threshold.
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,fma")]
     fn divide_beyond(&self, x: Vector, threshold: Vector) -> Vector {
         let is_more = _mm256_cmpgt_epi32(_mm256_and_si256(x, self.mask), threshold);
         _mm256_sub_epi32(_mm256_srav_epi32(x, self.right), is_more)
@@ -60,14 +60,14 @@ impl Powers {
 
     /// As `rounding_divide_by_pot`.
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,fma")]
     fn divide(&self, x: Vector) -> Vector {
         self.divide_beyond(x, _mm256_add_epi32(self.half, _mm256_srli_epi32::<31>(x)))
     }
 
     /// As `rounding_shift_right_up`.
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,fma")]
     fn divide_up(&self, x: Vector) -> Vector {
         self.divide_beyond(x, self.half)
     }
@@ -81,14 +81,14 @@ pub(super) struct Fixed {
 
 impl Fixed {
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,fma")]
     pub(super) fn of(columns: &Columns, first: usize) -> Self {
         Self { factors: even_and_odd(words(columns.factor, first)), powers: Powers::new(right(columns, first)) }
     }
 
     /// As `high_mul_below_one`.
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,fma")]
     fn product(&self, x: Vector) -> Vector {
         let half = _mm256_set1_epi64x(1 << 30);
         let [even, odd] = products(x, self.factors);
@@ -97,13 +97,13 @@ impl Fixed {
     }
 
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,fma")]
     pub(super) fn twice(&self, x: Vector) -> Vector {
         self.powers.divide(self.product(x))
     }
 
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,fma")]
     pub(super) fn twice_up(&self, x: Vector) -> Vector {
         self.powers.divide_up(self.product(x))
     }
@@ -120,7 +120,7 @@ pub(super) struct Once {
 
 impl Once {
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,fma")]
     pub(super) fn of(columns: &Columns, first: usize) -> Self {
         let factor = words(columns.factor, first);
         let right = right(columns, first);
@@ -138,7 +138,7 @@ impl Once {
     }
 
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,fma")]
     pub(super) fn once(&self, x: Vector) -> Vector {
         let [even, odd] = products(x, self.factors);
         let even = _mm256_srlv_epi64(_mm256_add_epi64(even, self.added[0]), self.shifts[0]);
@@ -149,7 +149,7 @@ impl Once {
 
 /// As `fixed_point::rounded` of the product.
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,fma")]
 pub(super) fn float(x: Vector, factor: Vector) -> Vector {
     let product = _mm256_mul_ps(_mm256_cvtepi32_ps(x), _mm256_castsi256_ps(factor));
     // All that does not fit into 32 bits becomes -2³¹.
@@ -168,13 +168,13 @@ pub(super) struct Down {
 
 impl Down {
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,fma")]
     pub(super) fn of(columns: &Columns, first: usize) -> Self {
         Self { factor: words(columns.factor, first), powers: Powers::new(words(columns.exponent, first)) }
     }
 
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,fma")]
     pub(super) fn round(&self, x: Vector) -> Vector {
         self.powers.divide(_mm256_mullo_epi32(x, self.factor))
     }
@@ -186,7 +186,7 @@ pub(super) struct Small(__m256);
 impl Small {
     /// Those of two vectors, if they and the offset suit.
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,fma")]
     pub(super) fn of(columns: &Columns, last: &Last, first: usize) -> Option<[Self; 2]> {
         let scale = |first: usize| _mm256_castsi256_ps(words(columns.factor, first));
         let is_small = |scale: __m256| {
@@ -201,7 +201,7 @@ impl Small {
 
     /// As [`float`].
     #[inline]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,fma")]
     pub(super) fn round(&self, x: Vector) -> Vector {
         _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_cvtepi32_ps(x), self.0))
     }
@@ -211,16 +211,19 @@ impl Small {
 pub(super) struct Near {
     scale: __m256,
     nudge: __m256,
+    half: __m256,
 }
 
 impl Near {
     /// Scales of both vectors, if they and what comes after them suit.
     #[inline]
-    #[target_feature(enable = "avx2")]
-    pub(super) fn of(rule: Rule, columns: &Columns, last: &Last, first: usize) -> Option<[Self; 2]> {
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) fn of(rule: Rule, columns: &Columns, last: &Last, raised: i32, first: usize) -> Option<[Self; 2]> {
         if !near::suits(last) {
             return None;
         }
+        let half = _mm256_set1_ps(near::half_and(last.offset + raised) as f32);
+        let has_signs = near::has_signs(rule, last);
         let scale = |first: usize| {
             let (factor, right) = (words(columns.factor, first), right(columns, first));
             let bits = _mm256_sllv_epi32(all(1), _mm256_add_epi32(right, all(near::COARSE)));
@@ -237,9 +240,11 @@ impl Near {
                 Rule::Once => all(0),
                 _ => _mm256_cmpgt_epi32(right, all(0)),
             });
+            let nudge = _mm256_and_ps(is_nudged, power(126 + 16));
             let near = Self {
-                scale: _mm256_mul_ps(_mm256_cvtepi32_ps(factor), power(96)),
-                nudge: _mm256_and_ps(is_nudged, power(126)),
+                scale: _mm256_mul_ps(_mm256_cvtepi32_ps(factor), power(96 + 16)),
+                nudge,
+                half: if has_signs { half } else { _mm256_add_ps(half, nudge) },
             };
             (is_other, near)
         };
@@ -248,18 +253,15 @@ impl Near {
         if is_other == 0 { Some([first, second]) } else { None }
     }
 
-    /// Rounded, and the magnitude of what rounding took off. Nudges have the sign of products, or none.
+    /// In units, with half a number and the offset; what is out of range is in doubt. Nudges have the sign of products, or none.
     #[inline]
-    #[target_feature(enable = "avx2")]
-    pub(super) fn round<const HAVE_SIGNS: bool>(&self, x: Vector) -> (Vector, __m256) {
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) fn units<const HAVE_SIGNS: bool>(&self, x: Vector) -> Vector {
         let x = _mm256_cvtepi32_ps(x);
-        let nudge = match HAVE_SIGNS {
-            true => _mm256_xor_ps(self.nudge, _mm256_and_ps(x, _mm256_set1_ps(-0.0))),
-            false => self.nudge,
+        let added = match HAVE_SIGNS {
+            true => _mm256_add_ps(self.half, _mm256_xor_ps(self.nudge, _mm256_and_ps(x, _mm256_set1_ps(-0.0)))),
+            false => self.half,
         };
-        let z = _mm256_add_ps(_mm256_mul_ps(x, self.scale), nudge);
-        let rounded = _mm256_cvtps_epi32(z);
-        let lost = _mm256_sub_ps(z, _mm256_cvtepi32_ps(rounded));
-        (rounded, _mm256_andnot_ps(_mm256_set1_ps(-0.0), lost))
+        _mm256_cvtps_epi32(_mm256_fmadd_ps(x, self.scale, added))
     }
 }
