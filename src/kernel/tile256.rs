@@ -148,9 +148,7 @@ fn multiply_by<const VECTORS: usize, const DOT: usize>(tile: &Tile, acc: &mut [i
     let is_cut = whole < groups && !lhs.len().is_multiple_of(4);
     assert!(lhs.runs() * whole + usize::from(is_cut) <= groups);
     let place = tile.sums.as_ref().map(|sums| Place::new(sums, lhs.count()));
-    let range = tile.rhs.as_ptr_range();
-    let len = if tile.reach < 2 * tile.rhs.len() { 0 } else { tile.rhs.len() };
-    let mut next = Next { at: range.end, end: range.end.wrapping_add(len) };
+    let mut next = Next::of(tile);
     for rows in tiles(lhs.count(), ROWS) {
         let (lines, first) = (lhs.part(rows.clone()), rows.start);
         by_rows!(rows.len(), |N| {
@@ -184,9 +182,20 @@ fn multiply_by<const VECTORS: usize, const DOT: usize>(tile: &Tile, acc: &mut [i
     }
 }
 
+/// What is left to be fetched of the next panel, half of it beside one tile: it would be late if it came from beyond the L2 when it is
+/// multiplied.
 struct Next {
     at: *const u8,
     end: *const u8,
+}
+
+impl Next {
+    fn of(tile: &Tile) -> Self {
+        let end = tile.rhs.as_ptr_range().end;
+        // Beyond all panels there may be a page that nobody knows where to find.
+        let len = if tile.reach < 2 * tile.rhs.len() { 0 } else { tile.rhs.len() };
+        Self { at: end, end: end.wrapping_add(len) }
+    }
 }
 
 /// Where sums go that are the result, and what is added to them.
@@ -278,7 +287,8 @@ unsafe fn grow_by_runs<const N: usize, const VECTORS: usize, const DOT: usize>(
     }
 }
 
-/// Adds so many groups of lines, the first of which begins at this address, so many bytes before the next, times those of a panel.
+/// Adds so many groups of lines, the first of which begins at this address, so many bytes before the next, times those of a panel, and
+/// fetches some of the next one.
 ///
 /// # Safety
 /// All of them may be read.
@@ -291,7 +301,9 @@ unsafe fn grow<const N: usize, const VECTORS: usize, const DOT: usize>(
     groups: usize,
     next: &mut Next,
 ) {
-    let distance: usize = if next.at < next.end { 2 * of_group(DOT) } else { 0 };
+    // Where there is nothing to be fetched, what is read anyway.
+    let is_fetched = next.at < next.end;
+    let (mut fetched, distance) = if is_fetched { (next.at, 2 * of_group(DOT)) } else { (rhs, 0) };
     let high_bits = if DOT == dot::TURNED { spread([128; 4]) } else { zero() };
     let [[c0, c1], [c2, c3], [c4, c5], [c6, c7], [c8, c9], [c10, c11]] = c;
     // SAFETY: this function's own promise.
@@ -300,11 +312,11 @@ unsafe fn grow<const N: usize, const VECTORS: usize, const DOT: usize>(
             "test {count}, {count}",
             "jz 3f",
             "2:",
-            "prefetcht1 [{next}]",
+            "prefetcht1 [{fetched}]",
             ".if {DOT} != {PAIRS}",
-            "prefetcht1 [{next} + 64]",
+            "prefetcht1 [{fetched} + 64]",
             ".endif",
-            "add {next}, {distance}",
+            "add {fetched}, {distance}",
             panel!("0"), rows!("0"),
             panel!("1"), rows_apart!("4"),
             panel!("2"), rows!("8"),
@@ -331,7 +343,7 @@ unsafe fn grow<const N: usize, const VECTORS: usize, const DOT: usize>(
             b = inout(reg) line.wrapping_add(3 * pitch) => _,
             pitch = in(reg) pitch,
             rhs = inout(reg) rhs => _,
-            next = inout(reg) next.at,
+            fetched = inout(reg) fetched,
             distance = in(reg) distance,
             count = inout(reg) groups / 4 => _,
             rest = inout(reg) groups % 4 => _,
@@ -348,5 +360,8 @@ unsafe fn grow<const N: usize, const VECTORS: usize, const DOT: usize>(
             out("ymm12") _, out("ymm13") _, out("ymm14") _, inout("ymm15") high_bits => _,
             options(readonly, nostack),
         )
+    }
+    if is_fetched {
+        next.at = fetched;
     }
 }
