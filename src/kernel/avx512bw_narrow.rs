@@ -15,6 +15,10 @@ narrow_tile! {
     rows: [1 2 3 4 5 6 7 8 9 10 11 12], vectors: [1 2] of 32,
 }
 
+narrow_windows! {
+    features: ["avx512f", "avx512bw", "avx512dq", "avx512vl"], lanes: 16, width: 32,
+}
+
 /// `vpmaddubsw` takes the unsigned bytes first.
 #[inline]
 #[target_feature(enable = "avx512bw")]

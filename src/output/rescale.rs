@@ -55,7 +55,8 @@ impl Rescale {
 
         // Σ l·r as it would be had nothing been added to l and r, and so the sums.
         let (mut row_terms, mut col_terms) = ([0; MAX_ROWS], [0; W]);
-        for (term, sum) in row_terms.iter_mut().zip(&mut row_sums) {
+        let rows = acc.len();
+        for (term, sum) in row_terms[..rows].iter_mut().zip(&mut row_sums) {
             let unshifted = sum.wrapping_sub(depth.wrapping_mul(row_shift));
             *term = unshifted.wrapping_mul(col_shift);
             *sum = unshifted;
@@ -69,7 +70,7 @@ impl Rescale {
             (Some(a), Some(b)) if region.depth <= self.shallow => {
                 let constant = a.wrapping_mul(b).wrapping_mul(depth);
                 let (mut of_rows, mut of_cols) = ([0; MAX_ROWS], [0; W]);
-                for (term, sum) in of_rows.iter_mut().zip(&row_sums) {
+                for (term, sum) in of_rows[..rows].iter_mut().zip(&row_sums) {
                     *term = self.row_sums.of(sum.wrapping_mul(b)).wrapping_add(constant);
                 }
                 for (term, sum) in of_cols.iter_mut().zip(&col_sums) {
