@@ -8,7 +8,7 @@ use crate::buffer::Carver;
 use crate::caches::Caches;
 use crate::context::Context;
 use crate::desks::Desks;
-use crate::kernel::Tile;
+use crate::kernel::{Tile, height};
 use crate::matrix::{Lines, Operand, Order};
 use crate::output::{Finish, LineOffsets, Region};
 use crate::plain::{LHS, Plain, RHS};
@@ -244,11 +244,13 @@ impl<'a> Deep<'a> {
                 (&panels[cols.start * all + kernel.width * depth.start..], kernel.width * all)
             }
         };
+        let height = height(rows, kernel.together(&lhs));
         let firsts = cols.clone().step_by(kernel.width);
         for ((i, first), acc) in firsts.enumerate().zip(sums.tiles.chunks_exact_mut(rows * kernel.width)) {
             let panels = &panels[i * step..];
             let tile = Tile {
                 lhs,
+                height,
                 lhs_encoding: readings[LHS].to,
                 rhs_encoding: readings[RHS].to,
                 is_turned: self.plain.is_turned(),

@@ -90,11 +90,11 @@ pub(crate) type TileFn = unsafe fn(tile: &Tile, acc: &mut [i32]);
 #[derive(Clone, Copy)]
 #[allow(dead_code, reason = "not all architectures have such kernels")]
 enum Takes {
-    /// One run of as many lines or windows as a tile has.
+    /// Lines, as many as a tile has; of windows one run: between them the sums rest in memory.
     Runs,
-    /// All their runs.
+    /// Lines or windows, as many as a tile has.
     Windows,
-    /// However many lines or windows.
+    /// However many of them.
     Lines,
 }
 
@@ -114,29 +114,40 @@ pub(crate) type FloatsFn = unsafe fn(tile: &Tile, floats: &FloatParts);
 /// So many rows in tiles of no more than `most`, as equal as can be: the first few are one row longer.
 #[inline(always)]
 pub(crate) fn tiles(rows: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
-    tiles_together(rows, most, 1)
-}
-
-/// The same tiles, so many at a time.
-#[inline(always)]
-pub(crate) fn tiles_together(rows: usize, most: usize, together: usize) -> impl Iterator<Item = Range<usize>> {
     let tiles = rows.div_ceil(most).max(1);
     let (short, longer) = (rows / tiles, rows % tiles);
-    let (mut tile, mut end) = (0, 0);
-    // Not `step_by`, which divides.
+    let mut end = 0;
+    (0..tiles).map(move |i| {
+        let start = end;
+        end += short + usize::from(i < longer);
+        start..end
+    })
+}
+
+/// How many rows such tiles have, at least one.
+#[inline(always)]
+pub(crate) fn height(rows: usize, most: usize) -> usize {
+    rows.div_ceil(rows.div_ceil(most).max(1)).max(1)
+}
+
+/// So many rows in tiles of this height, but the last. (Not `step_by`, which divides; that takes as long as much else of a small product.)
+#[inline(always)]
+pub(crate) fn tiles_of(rows: usize, height: usize) -> impl Iterator<Item = Range<usize>> {
+    let mut end = 0;
     std::iter::from_fn(move || {
         let start = end;
-        let next = tiles.min(tile + together);
-        end = next * short + longer.min(next);
-        (std::mem::replace(&mut tile, next) < tiles).then_some(start..end)
+        end = rows.min(start + height);
+        (start < rows).then_some(start..end)
     })
 }
 
 /// What one call of a [`TileFn`] multiplies.
 #[derive(Clone)]
 pub(crate) struct Tile<'a> {
-    /// 1 to [`Kernel::rows`] lines, over a stretch of the depth that may end within a group; or windows, whose runs do not.
+    /// Lines, over a stretch of the depth that may end within a group; or windows, whose runs do not.
     pub lhs: Lines<'a>,
+    /// How many of them are multiplied at a time, if there are more: 1 to [`Kernel::rows`].
+    pub height: usize,
     pub lhs_encoding: Encoding,
     pub rhs_encoding: Encoding,
     /// Whether that is unsigned, but the bytes are signed, 128 less.
@@ -212,12 +223,11 @@ impl Kernel {
     #[inline]
     pub(crate) unsafe fn multiply(&self, tile: &Tile, acc: &mut [i32]) {
         let count = tile.lhs.count();
-        let most = if self.takes_lines { count } else { self.together(&tile.lhs) };
-        if count <= most {
+        if self.takes_lines || count <= tile.height {
             // SAFETY: this function's own promise.
             return unsafe { (self.tile)(tile, acc) };
         }
-        for rows in tiles(count, most) {
+        for rows in tiles_of(count, tile.height) {
             let acc = &mut acc[rows.start * self.width..rows.end * self.width];
             // SAFETY: as above.
             unsafe { (self.tile)(&tile.part(rows), acc) }
@@ -353,8 +363,8 @@ macro_rules! cpu_has {
 
 /// Declares a module's `KERNEL`: the tile function given, the packing code compiled once more for the same features, so that
 /// detection and compilation cannot name different lists, and what is shared by kernels with the same vectors. A tile function
-/// that itself brings sums to their place says so: `writes: sums`. One that multiplies windows without its sums resting in memory
-/// between their runs does, too: `takes: Windows`; and one that takes however many, too: `takes: Lines`. What shuffles more lines at once than `shuffle` does, and faster, is `wide`.
+/// that itself brings sums to their place says so: `writes: sums`; and what one [`Takes`] at once. What shuffles more lines at once than
+/// `shuffle` does, and faster, is `wide`.
 macro_rules! kernel {
     (
         name: $name:literal, features: [$($feature:tt),*],

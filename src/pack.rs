@@ -167,7 +167,7 @@ pub(crate) const SHORT: usize = runs::Short::LINES;
 ///
 /// To clear the room of long runs would take longer than to pack little. And where runs need not be copied, they are read where
 /// they lie, which takes less time from a cache, or if the kernel fetches them ahead. All panels of these lines are written at
-/// the same time, and compete for the same places of the caches: that does not matter much where each group fills whole cache
+/// the same time, and compete for the same places of the caches: that does not matter much where one group or two fill whole cache
 /// lines, and there are but few panels.
 pub(crate) fn lines_of_piece(
     src: &Operand,

@@ -2,7 +2,7 @@
 
 use crate::blocks::Shape;
 use crate::buffer::Carver;
-use crate::kernel::{Kernel, Tile, relay};
+use crate::kernel::{self, Kernel, Tile, relay};
 use crate::matrix::{Lines, Operand};
 use crate::output::{Finish, FloatParts, LineOffsets, Panels, Region, Relay, Sums};
 use crate::plain::{LHS, Plain, RHS};
@@ -119,7 +119,7 @@ impl Small {
         let Self { ref plain, shape: Shape { rows, cols, depth }, ref room, .. } = *self;
         let Plain { kernel, readings, is_in_place, .. } = *plain;
         let _session = kernel.begin(rows);
-        let Tiles { together, pitch, panel_len } = self.tiles;
+        let Tiles { height, together, pitch, panel_len } = self.tiles;
         let lhs_bytes = carver.bytes(room.lhs);
         let (lhs_sums, ints) = carver.ints(room.ints(self.finishing(finish))).split_at_mut(room.lhs_sums);
         let (acc, finishing) = ints.split_at_mut(room.acc);
@@ -150,6 +150,10 @@ impl Small {
         let takes_panels = floats.is_some() || as_sums.is_some() && kernel.sums(depth).is_some();
         let is_turned = plain.is_turned();
         let width = kernel.width;
+        let height = match kernel.together(&lines) {
+            fewer if fewer < height => kernel::height(rows, fewer),
+            _ => height,
+        };
         let mut relay_panels = Panels::<N>::NONE;
         let mut relay = uniform.and_then(|offsets| Relay::new(kernel, finish, offsets, rows, depth, &mut relay_panels));
         let kept = uniform.and_then(|offsets| finish.kept(offsets));
@@ -173,6 +177,7 @@ impl Small {
             });
             let mut tile = Tile {
                 lhs: lines,
+                height,
                 lhs_encoding: readings[LHS].to,
                 rhs_encoding: readings[RHS].to,
                 is_turned,
@@ -242,7 +247,8 @@ impl Small {
 
 /// How a product is cut.
 struct Tiles {
-    /// Rows that are finished together.
+    /// Rows of a tile, and of those that are finished together.
+    height: usize,
     together: usize,
     /// Bytes from one packed line of the LHS to the next.
     pitch: usize,
@@ -256,11 +262,10 @@ impl Tiles {
         let (pitch, panel_len) = (pitch(kernel, depth), kernel.pad(depth) * kernel.width);
         // To divide takes as long as much else here, so it is left out for one tile.
         if rows <= kernel.rows {
-            return Self { together: rows, pitch, panel_len };
+            return Self { height: rows.max(1), together: rows, pitch, panel_len };
         }
-        // Those of whole tiles, which are as equal as can be.
-        let height = rows.div_ceil(rows.div_ceil(kernel.rows));
-        Self { together: height * kernel.finished_together(), pitch, panel_len }
+        let height = kernel::height(rows, kernel.rows);
+        Self { height, together: height * kernel.finished_together(), pitch, panel_len }
     }
 }
 

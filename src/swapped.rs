@@ -122,6 +122,7 @@ impl<'a> Swapped<'a> {
         let kernel = self.kernel;
         let mut tile = Tile {
             lhs: self.rhs.part(cols, 0..self.rhs.depth).lines(),
+            height: kernel.rows,
             lhs_encoding: self.rhs.encoding,
             rhs_encoding: self.lhs.encoding,
             is_turned: false,

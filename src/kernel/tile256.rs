@@ -6,7 +6,7 @@
 use super::relay::Terms;
 use super::tile::last_group;
 use super::vector256::{Vector, plus, put, resume, spread, store, zero};
-use super::{Tile, tiles};
+use super::{Tile, tiles_of};
 use crate::matrix::Lines;
 use crate::output::Sums;
 use std::arch::asm;
@@ -149,7 +149,7 @@ fn multiply_by<const VECTORS: usize, const DOT: usize>(tile: &Tile, acc: &mut [i
     assert!(lhs.runs() * whole + usize::from(is_cut) <= groups);
     let place = tile.sums.as_ref().map(|sums| Place::new(sums, lhs.count()));
     let mut next = Next::of(tile);
-    for rows in tiles(lhs.count(), ROWS) {
+    for rows in tiles_of(lhs.count(), tile.height) {
         let (lines, first) = (lhs.part(rows.clone()), rows.start);
         by_rows!(rows.len(), |N| {
             let mut c = match &place {

@@ -338,6 +338,7 @@ proptest! {
                 for (panel, acc) in panels.zip(found[row * cols..].chunks_exact_mut(kernel.width)) {
                     let tile = Tile {
                         lhs: Lines::packed(&lines.prepared().bytes[row * pitch..], 1, pitch, 0..used),
+                        height: kernel.rows,
                         lhs_encoding: read_as,
                         rhs_encoding: stored,
                         is_turned: read_as != lines.stored(),

@@ -1,7 +1,7 @@
 //! What a worker multiplies at a time: rows of a block by the columns of one panel, or of several.
 
 use super::{Desk, LHS, Product};
-use crate::kernel::{Tile, tiles_together};
+use crate::kernel::{Tile, height, tiles_of};
 use crate::matrix::Lines;
 use crate::output::{Finish, FloatParts, Region, Relay, Sums};
 use crate::prepare::Prepared;
@@ -68,6 +68,7 @@ impl Stripe<'_> {
         let Product { sides: [lhs, source], .. } = self.product;
         Tile {
             lhs: Lines::NONE,
+            height: 1,
             lhs_encoding: lhs.encoding(),
             rhs_encoding: source.encoding(),
             is_turned: lhs.is_turned(),
@@ -130,7 +131,8 @@ impl Stripe<'_> {
                 unsafe { multiply(&tile, &sums.part(start - self.rows.start)) }
                 continue;
             }
-            for rows in tiles_together(step, kernel.together(&all), together) {
+            tile.height = height(step, kernel.together(&all));
+            for rows in tiles_of(step, tile.height * together) {
                 tile.lhs = all.part(rows.clone());
                 let rows = start + rows.start..start + rows.end;
                 tile.sums = sums.as_ref().map(|sums| sums.part(rows.start - self.rows.start));

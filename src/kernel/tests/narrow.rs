@@ -96,6 +96,7 @@ impl Case {
                 let cols = 1 + (self.seed as usize + rows * 7) % kernel.width;
                 let tile = Tile {
                     lhs: Lines::packed(&lines, rows, len, 0..len),
+                    height: kernel.rows,
                     lhs_encoding: a,
                     rhs_encoding: b,
                     is_turned: false,
