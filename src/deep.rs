@@ -248,7 +248,7 @@ impl<'a> Deep<'a> {
         let firsts = cols.clone().step_by(kernel.width);
         for ((i, first), acc) in firsts.enumerate().zip(sums.tiles.chunks_exact_mut(rows * kernel.width)) {
             let panels = &panels[i * step..];
-            let tile = Tile {
+            let mut tile = Tile {
                 lhs,
                 height,
                 lhs_encoding: readings[LHS].to,
@@ -262,7 +262,7 @@ impl<'a> Deep<'a> {
                 sums: None,
             };
             // SAFETY: whoever has a kernel has a CPU that runs it, and this thread has begun a session.
-            unsafe { kernel.multiply(&tile, acc) }
+            unsafe { kernel.multiply(&mut tile, acc) }
         }
     }
 

@@ -167,13 +167,6 @@ pub(crate) struct Tile<'a> {
 }
 
 impl Tile<'_> {
-    /// Some of its lines.
-    #[inline(always)]
-    fn part(&self, rows: Range<usize>) -> Self {
-        let sums = self.sums.as_ref().map(|sums| sums.part(rows.start));
-        Self { lhs: self.lhs.part(rows), sums, ..*self }
-    }
-
     /// What one run of its windows is multiplied by.
     #[inline(always)]
     fn run<const W: usize>(&self, run: usize, groups: Groups) -> Self {
@@ -220,18 +213,22 @@ impl Kernel {
     ///
     /// # Safety
     /// As for that.
-    #[inline]
-    pub(crate) unsafe fn multiply(&self, tile: &Tile, acc: &mut [i32]) {
+    #[inline(always)]
+    pub(crate) unsafe fn multiply(&self, tile: &mut Tile, acc: &mut [i32]) {
         let count = tile.lhs.count();
         if self.takes_lines || count <= tile.height {
             // SAFETY: this function's own promise.
             return unsafe { (self.tile)(tile, acc) };
         }
+        // In its place, for to copy all of it takes as long as a small tile does.
+        let (lines, sums) = (tile.lhs, tile.sums.take());
         for rows in tiles_of(count, tile.height) {
-            let acc = &mut acc[rows.start * self.width..rows.end * self.width];
+            tile.lhs = lines.part(rows.clone());
+            tile.sums = sums.as_ref().map(|sums| sums.part(rows.start));
             // SAFETY: as above.
-            unsafe { (self.tile)(&tile.part(rows), acc) }
+            unsafe { (self.tile)(tile, &mut acc[rows.start * self.width..rows.end * self.width]) }
         }
+        (tile.lhs, tile.sums) = (lines, sums);
     }
 
     /// The kernels of this architecture, best first, whether this processor runs them or not.

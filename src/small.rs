@@ -224,7 +224,7 @@ impl Small {
                     tile.sums = Some(Sums { out, row: top, cols, row_sums, col_sums, offsets, depth });
                 }
                 // SAFETY: whoever has a kernel has a CPU that runs it, and each tile's part of the result is its own.
-                unsafe { kernel.multiply(&tile, acc) }
+                unsafe { kernel.multiply(&mut tile, acc) }
                 top = region.rows.end;
                 if as_sums.is_none() {
                     // SAFETY: as above.

@@ -138,7 +138,7 @@ impl<'a> Swapped<'a> {
         for ((panel, first), sums) in panels.zip(firsts).zip(tiles.chunks_exact_mut(kernel.tile_len())) {
             (tile.rhs, tile.cols) = (panel, (self.lines() - first).min(kernel.width));
             // SAFETY: whoever has a kernel has a CPU that runs it, and this thread has begun a session.
-            unsafe { kernel.multiply(&tile, &mut sums[..tile.lhs.count() * kernel.width]) }
+            unsafe { kernel.multiply(&mut tile, sums) }
         }
     }
 

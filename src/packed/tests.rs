@@ -336,7 +336,7 @@ proptest! {
             for row in 0..rows {
                 let panels = panels.prepared().bytes.chunks_exact(kernel.width * kernel.pad(depth));
                 for (panel, acc) in panels.zip(found[row * cols..].chunks_exact_mut(kernel.width)) {
-                    let tile = Tile {
+                    let mut tile = Tile {
                         lhs: Lines::packed(&lines.prepared().bytes[row * pitch..], 1, pitch, 0..used),
                         height: kernel.rows,
                         lhs_encoding: read_as,
@@ -350,7 +350,7 @@ proptest! {
                         sums: None,
                     };
                     // SAFETY: whoever has a kernel has a CPU that runs it.
-                    unsafe { kernel.multiply(&tile, acc) }
+                    unsafe { kernel.multiply(&mut tile, acc) }
                 }
             }
             let number = |j, d| if j < rhs.lines { rhs.stored(j, d, &panels) } else { 0 };

@@ -144,7 +144,7 @@ impl Stripe<'_> {
                 let to = if scaled.is_some() { &mut room[..kernel.tile_len()] } else { &mut *acc };
                 // SAFETY: whoever has a kernel has a CPU that runs it. Tiles do not overlap, and whoever claimed their block
                 // multiplies them.
-                unsafe { kernel.multiply(&tile, to) }
+                unsafe { kernel.multiply(&mut tile, to) }
                 if let Some(side) = scaled {
                     let segment = Segment {
                         depth: depth.len(),

@@ -94,7 +94,7 @@ impl Case {
             let (len, lines) = (lines[0].len(), lines.concat());
             for rows in 1..=kernel.rows {
                 let cols = 1 + (self.seed as usize + rows * 7) % kernel.width;
-                let tile = Tile {
+                let mut tile = Tile {
                     lhs: Lines::packed(&lines, rows, len, 0..len),
                     height: kernel.rows,
                     lhs_encoding: a,
@@ -109,7 +109,7 @@ impl Case {
                 };
                 let mut acc = vec![0x7fff_fff0; rows * kernel.width];
                 // SAFETY: whoever has a kernel has a CPU that runs it.
-                unsafe { kernel.multiply(&tile, &mut acc) }
+                unsafe { kernel.multiply(&mut tile, &mut acc) }
                 let start = if self.fresh { 0 } else { 0x7fff_fff0 };
                 for (i, (acc, sums)) in acc.chunks(kernel.width).zip(sums.chunks(kernel.width)).enumerate() {
                     let expected: Vec<i32> = sums[..cols].iter().map(|&sum| sum.wrapping_add(start)).collect();
