@@ -112,6 +112,7 @@ pub(crate) type SumsFn = unsafe fn(tile: &Tile, sums: &Sums);
 pub(crate) type FloatsFn = unsafe fn(tile: &Tile, floats: &FloatParts);
 
 /// So many rows in tiles of no more than `most`, as equal as can be: the first few are one row longer.
+#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
 #[inline(always)]
 pub(crate) fn tiles(rows: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
     let tiles = rows.div_ceil(most).max(1);
@@ -124,13 +125,14 @@ pub(crate) fn tiles(rows: usize, most: usize) -> impl Iterator<Item = Range<usiz
     })
 }
 
-/// How many rows such tiles have, at least one.
+/// How high tiles of no more than `most` rows are, as equal as can be: at least one.
 #[inline(always)]
 pub(crate) fn height(rows: usize, most: usize) -> usize {
     rows.div_ceil(rows.div_ceil(most).max(1)).max(1)
 }
 
-/// So many rows in tiles of this height, but the last. (Not `step_by`, which divides; that takes as long as much else of a small product.)
+/// So many rows in tiles of this height; the last may be lower. (Not `step_by`, which divides: that takes as long as much else of a
+/// small product.)
 #[inline(always)]
 pub(crate) fn tiles_of(rows: usize, height: usize) -> impl Iterator<Item = Range<usize>> {
     let mut end = 0;
