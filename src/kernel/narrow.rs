@@ -39,7 +39,7 @@ fn padded_with_zeros(line: &[u8]) -> [u8; 4 * STRETCH] {
 }
 
 /// Defines `tile` in terms of a module's own `Vector`, `zero`, `load` (a group of as many lines as a vector has lanes),
-/// `spread` (a group of one line), `products` and `add` (in 16 bits), `widen` (to 32 bits), `store`,
+/// `spread` (a group of one line), `products` (in 16 bits), `widen` (to 32 bits), `store`,
 /// `resume`, `plus` and `put`; and `add_windows`, which adds groups, the first at `from` of the LHS, in windows of `span`, each `weight`
 /// times.
 macro_rules! narrow_tile {
@@ -157,7 +157,7 @@ macro_rules! narrow_tile {
     };
 }
 
-/// Defines `add_windows` as the compiler makes it.
+/// Defines `add_windows` as the compiler makes it, in terms of these and of `add` (in 16 bits).
 #[cfg(not(only_avx2))]
 macro_rules! narrow_windows {
     (features: [$($feature:tt),*], lanes: $lanes:literal, width: $width:literal $(,)?) => {
