@@ -4,10 +4,9 @@
 //! `Rule::Once`, and where `right` is 0. Else it is 2^-(right + 1): what the first of two roundings may lift up to a tie, which the
 //! second one then rounds up; or for `Rule::Twice`, where the product is negative, minus that, for its ties go down.
 //!
-//! In floats z is off by at most |z| · 4 / 2²⁴: x, the factor, their product and the sum are rounded; or, if the last two are fused,
-//! by at most |z| · 3 / 2²⁴. So whatever is farther than [`DOUBT`] from a tie is rounded as it should be if |z| < 257; and if it is
-//! greater, it is beyond all bytes, for what [`suits`] are bytes that stand for numbers of at most 256. Nor does an offset make it
-//! wrap around, if `right` is not 0.
+//! In floats z is off by at most |z| · 3 / 2²⁴: x, the factor, and the sum of their product and the nudge, which is fused, are rounded. So
+//! whatever is farther than [`DOUBT`] from a tie is rounded as it should be if |z| < 257; and if it is greater, it is beyond all bytes,
+//! for what [`suits`] are bytes that stand for numbers of at most 256. Nor does an offset make it wrap around, if `right` is not 0.
 
 use super::{Last, Rule};
 
@@ -78,9 +77,9 @@ mod tests {
     }
 
     /// As vectors do it; None if it is in doubt.
-    fn near(rule: Rule, x: i32, factor: i32, right: u32, is_fused: bool) -> Option<i32> {
+    fn near(rule: Rule, x: i32, factor: i32, right: u32) -> Option<i32> {
         let (scale, nudge) = scaling(rule, x, factor, right);
-        let z = if is_fused { (x as f32).mul_add(scale, nudge) } else { x as f32 * scale + nudge };
+        let z = (x as f32).mul_add(scale, nudge);
         let rounded = z.round_ties_even();
         ((z - rounded).abs() <= SURE).then_some(rounded as i32)
     }
@@ -116,10 +115,10 @@ mod tests {
 
     fn agree(x: i32, factor: i32, right: u32) {
         let rules = [(Rule::Twice, Rounding::Twice), (Rule::TwiceUp, Rounding::TwiceUp), (Rule::Once, Rounding::Once)];
-        for ((rule, rounding), is_fused) in rules.into_iter().flat_map(|rule| [(rule, false), (rule, true)]) {
+        for (rule, rounding) in rules {
             let exact = rounding.scaled(x, factor, -(right as i32));
             let confined = |x: i32| x.clamp(-256, 256);
-            if let Some(found) = near(rule, x, factor, right, is_fused) {
+            if let Some(found) = near(rule, x, factor, right) {
                 assert_eq!(confined(found), confined(exact), "{rounding:?}: {x} * {factor} * 2^-(31 + {right})");
             }
         }
@@ -170,15 +169,13 @@ mod tests {
     proptest! {
         #[test]
         fn no_nudge_makes_a_negative_number_positive(x in i32::MIN..0, factor in LEAST..=i32::MAX, right in 0u32..32) {
-            for is_fused in [false, true] {
-                prop_assert!(near(Rule::TwiceUp, x, factor, right, is_fused).is_none_or(|number| number <= 0));
-            }
+            prop_assert!(near(Rule::TwiceUp, x, factor, right).is_none_or(|number| number <= 0));
         }
     }
 
     #[test]
     fn few_numbers_are_in_doubt() {
-        let in_doubt = (0..1 << 16).filter(|x| near(Rule::Twice, *x, 1_518_500_250, 7, true).is_none());
+        let in_doubt = (0..1 << 16).filter(|x| near(Rule::Twice, *x, 1_518_500_250, 7).is_none());
         assert!(in_doubt.count() < 1 << 6);
     }
 }
