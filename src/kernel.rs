@@ -4,16 +4,14 @@
 //! holds one knows that the processor runs it: that is the whole safety argument for calling its functions.
 
 use crate::error::Error;
-use crate::matrix::{Encoding, Lines, Operand};
+use crate::matrix::{Encoding, Operand};
 use crate::output::{FinishFn, FloatParts, Sums};
 use crate::pack::{Groups, PackLhsFn, PackPatchesFn, PackRhsFn, SumLinesFn, Ways};
 use crate::planes::ExpandFn;
 use crate::reading::Reading;
 use crate::segment::AddSegmentFn;
-use crate::span::Spans;
 use once_cell::sync::Lazy;
 use session::Session;
-use std::ops::Range;
 
 pub(crate) use dequantize::{FloatBlock, FloatClamp, FloatColumns, FloatRows};
 pub(crate) use few_lines::{FewLines, Product as FewProduct};
@@ -24,6 +22,10 @@ pub(crate) use lookup::{LookUpLoop, TOGETHER};
 pub(crate) use relay::RelayFns;
 pub(crate) use requantize::{Columns, Last, Rows, Rule, Words};
 pub(crate) use taps::{Group, Taps, TapsLoop, TapsWays};
+use tile::Takes;
+#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+pub(crate) use tile::tiles;
+pub(crate) use tile::{Tile, height, tiles_of};
 pub(crate) use vectors::{Loop, Vectors};
 pub(crate) use weighted::{BLOCK, LOW, Weighted, WeightedLoop};
 
@@ -86,18 +88,6 @@ struct Large {
 /// begun the kernel's [session](Kernel::begin), if it has any.
 pub(crate) type TileFn = unsafe fn(tile: &Tile, acc: &mut [i32]);
 
-/// What a tile function multiplies at once.
-#[derive(Clone, Copy)]
-#[allow(dead_code, reason = "not all architectures have such kernels")]
-enum Takes {
-    /// Lines, as many as a tile has; of windows one run: between them the sums rest in memory.
-    Runs,
-    /// Lines or windows, as many as a tile has.
-    Windows,
-    /// However many of them.
-    Lines,
-}
-
 /// Multiplies a tile of however many lines, of runs of 4 bytes at least, by all panels of the columns, fresh, and brings the sums to
 /// their place.
 ///
@@ -110,79 +100,6 @@ pub(crate) type SumsFn = unsafe fn(tile: &Tile, sums: &Sums);
 /// # Safety
 /// As for a [`TileFn`].
 pub(crate) type FloatsFn = unsafe fn(tile: &Tile, floats: &FloatParts);
-
-/// So many rows in tiles of no more than `most`, as equal as can be: the first few are one row longer.
-#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
-#[inline(always)]
-pub(crate) fn tiles(rows: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
-    let tiles = rows.div_ceil(most).max(1);
-    let (short, longer) = (rows / tiles, rows % tiles);
-    let mut end = 0;
-    (0..tiles).map(move |i| {
-        let start = end;
-        end += short + usize::from(i < longer);
-        start..end
-    })
-}
-
-/// How high tiles of no more than `most` rows are, as equal as can be: at least one.
-#[inline(always)]
-pub(crate) fn height(rows: usize, most: usize) -> usize {
-    rows.div_ceil(rows.div_ceil(most).max(1)).max(1)
-}
-
-/// So many rows in tiles of this height; the last may be lower. (Not `step_by`, which divides: that takes as long as much else of a
-/// small product.)
-#[inline(always)]
-pub(crate) fn tiles_of(rows: usize, height: usize) -> impl Iterator<Item = Range<usize>> {
-    let mut end = 0;
-    std::iter::from_fn(move || {
-        let start = end;
-        end = rows.min(start + height);
-        (start < rows).then_some(start..end)
-    })
-}
-
-/// What one call of a [`TileFn`] multiplies.
-#[derive(Clone)]
-pub(crate) struct Tile<'a> {
-    /// Lines, over a stretch of the depth that may end within a group; or windows, whose runs do not.
-    pub lhs: Lines<'a>,
-    /// How many of them are multiplied at a time, if there are more: 1 to [`Kernel::rows`].
-    pub height: usize,
-    pub lhs_encoding: Encoding,
-    pub rhs_encoding: Encoding,
-    /// Whether that is unsigned, but the bytes are signed, 128 less.
-    pub is_turned: bool,
-    /// A panel over the same stretch.
-    pub rhs: &'a [u8],
-    /// How many of the panel's lines count, from the first on.
-    pub cols: usize,
-    /// How many bytes of panels there are from this one on: what lies further ahead is not to be fetched.
-    pub reach: usize,
-    /// Whether the accumulators start from 0 or from what they hold.
-    pub fresh: bool,
-    /// What accumulators of 16 bits hold; kernels without such accumulators do not care.
-    pub spans: Spans<'a>,
-    /// Where the sums go, if they are the result and complete.
-    pub sums: Option<Sums<'a>>,
-}
-
-impl Tile<'_> {
-    /// What one run of its windows is multiplied by.
-    #[inline(always)]
-    fn run<const W: usize>(&self, run: usize, groups: Groups) -> Self {
-        let len = self.lhs.len() / groups.lhs_size() * W;
-        let is_last = run + 1 == self.lhs.runs();
-        Self {
-            lhs: self.lhs.run(run),
-            rhs: &self.rhs[run * len..][..len],
-            fresh: self.fresh && run == 0,
-            sums: self.sums.clone().filter(|_| is_last),
-            ..*self
-        }
-    }
-}
 
 /// The most lines any kernel takes from the LHS, and the most a panel has.
 pub(crate) const MAX_ROWS: usize = 32;
@@ -538,7 +455,6 @@ macro_rules! kernel {
     };
 }
 
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[macro_use]
 mod tile;
 #[macro_use]

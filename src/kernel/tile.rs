@@ -1,4 +1,96 @@
-//! What tiles have in common: a function for each shape, the loop over groups, and the way of sums to where they belong.
+//! Tiles: what is multiplied at a time, how rows are cut into them, and what those of several kernels have in common: a function for each
+//! shape, the loop over groups, and the way of sums to where they belong.
+
+use crate::matrix::{Encoding, Lines};
+use crate::output::Sums;
+use crate::pack::Groups;
+use crate::span::Spans;
+use std::ops::Range;
+
+/// What one call of a [`TileFn`](super::TileFn) multiplies.
+#[derive(Clone)]
+pub(crate) struct Tile<'a> {
+    /// Lines, over a stretch of the depth that may end within a group; or windows, whose runs do not.
+    pub lhs: Lines<'a>,
+    /// How many of them are multiplied at a time, if there are more: 1 to [`Kernel::rows`](super::Kernel::rows).
+    pub height: usize,
+    pub lhs_encoding: Encoding,
+    pub rhs_encoding: Encoding,
+    /// Whether that is unsigned, but the bytes are signed, 128 less.
+    pub is_turned: bool,
+    /// A panel over the same stretch.
+    pub rhs: &'a [u8],
+    /// How many of the panel's lines count, from the first on.
+    pub cols: usize,
+    /// How many bytes of panels there are from this one on: what lies further ahead is not to be fetched.
+    pub reach: usize,
+    /// Whether the accumulators start from 0 or from what they hold.
+    pub fresh: bool,
+    /// What accumulators of 16 bits hold; kernels without such accumulators do not care.
+    pub spans: Spans<'a>,
+    /// Where the sums go, if they are the result and complete.
+    pub sums: Option<Sums<'a>>,
+}
+
+impl Tile<'_> {
+    /// What one run of its windows is multiplied by.
+    #[inline(always)]
+    pub(super) fn run<const W: usize>(&self, run: usize, groups: Groups) -> Self {
+        let len = self.lhs.len() / groups.lhs_size() * W;
+        let is_last = run + 1 == self.lhs.runs();
+        Self {
+            lhs: self.lhs.run(run),
+            rhs: &self.rhs[run * len..][..len],
+            fresh: self.fresh && run == 0,
+            sums: self.sums.clone().filter(|_| is_last),
+            ..*self
+        }
+    }
+}
+
+/// What a tile function multiplies at once.
+#[derive(Clone, Copy)]
+#[allow(dead_code, reason = "not all architectures have such kernels")]
+pub(super) enum Takes {
+    /// Lines, as many as a tile has; of windows one run: between them the sums rest in memory.
+    Runs,
+    /// Lines or windows, as many as a tile has.
+    Windows,
+    /// However many of them.
+    Lines,
+}
+
+/// So many rows in tiles of no more than `most`, as equal as can be: the first few are one row longer.
+#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+#[inline(always)]
+pub(crate) fn tiles(rows: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
+    let tiles = rows.div_ceil(most).max(1);
+    let (short, longer) = (rows / tiles, rows % tiles);
+    let mut end = 0;
+    (0..tiles).map(move |i| {
+        let start = end;
+        end += short + usize::from(i < longer);
+        start..end
+    })
+}
+
+/// How high tiles of no more than `most` rows are, as equal as can be: at least one.
+#[inline(always)]
+pub(crate) fn height(rows: usize, most: usize) -> usize {
+    rows.div_ceil(rows.div_ceil(most).max(1)).max(1)
+}
+
+/// So many rows in tiles of this height; the last may be lower. (Not `step_by`, which divides: that takes as long as much else of a
+/// small product.)
+#[inline(always)]
+pub(crate) fn tiles_of(rows: usize, height: usize) -> impl Iterator<Item = Range<usize>> {
+    let mut end = 0;
+    std::iter::from_fn(move || {
+        let start = end;
+        end = rows.min(start + height);
+        (start < rows).then_some(start..end)
+    })
+}
 
 /// Defines `tile`, which calls a module's own `multiply` for the number of its rows, of the vectors that its columns
 /// take, and for the sign of the LHS.
@@ -45,7 +137,7 @@ pub(super) fn last_group(line: &[u8]) -> [u8; 4] {
 /// and `put`. The inner loop loads the vectors of a panel's group once and multiplies them by each line's. What lies so many bytes
 /// `ahead` is fetched, which may be of the next panel: a panel that comes from beyond the L2 is late otherwise. Where `dot` takes long
 /// until its sum may be added to, few rows sum each second group `apart`: they would wait for the group before.
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
 macro_rules! vector_tile {
     (features: [$($feature:tt),*], lanes: $lanes:literal, group: $group:literal,
      rows: $rows:tt, vectors: $vectors:tt of $width:literal $(, apart: $apart:literal)? $(, ahead: $ahead:literal)?
