@@ -189,6 +189,13 @@ impl Kernel {
         }
     }
 
+    /// Whether most products with so many lines of such a depth are left to a kernel that reads any encoding.
+    pub(crate) fn packs_for_any(&self, lines: usize, depth: usize) -> bool {
+        const ROWS: f64 = 16.0;
+        let macs = ROWS * lines as f64 * depth as f64;
+        self.large(macs).is_some_and(|large| large.groups == Groups::AnyQuads)
+    }
+
     /// How it multiplies all lines of a product of one slice at once, in runs of so many bytes, if the sums are the result.
     #[inline(always)]
     pub(crate) fn sums(&self, run: usize) -> Option<SumsFn> {
@@ -227,7 +234,7 @@ impl Kernel {
         let room = self.room_for_panels(rhs.lines, rhs.depth);
         bytes.resize(room.bytes, 0);
         sums.resize(room.sums, 0);
-        let reading = Reading::plain(rhs.encoding, self.groups.rhs_encoding(lhs));
+        let reading = Reading::plain(rhs.encoding, self.groups.rhs_encoding(lhs, rhs.encoding));
         self.pack_panels(rhs, &reading, 0..rhs.lines, bytes, sums);
     }
 

@@ -38,7 +38,7 @@ pub(crate) enum Groups {
     Quads,
     /// As [`Groups::Quads`], but the kernel may read a signed LHS as an unsigned one, 128 greater.
     FreeQuads,
-    /// As [`Groups::Quads`], but the kernel reads both sides in any encoding.
+    /// Four products of bytes of any encodings. Each side keeps its own.
     AnyQuads,
     /// Two products of 16-bit numbers: the LHS is stored in 16 bits, the RHS as signed bytes that the kernel widens.
     Pairs,
@@ -88,19 +88,19 @@ impl Groups {
         }
     }
 
-    /// Whether kernels read an RHS that is packed so, beside an LHS of this encoding.
+    /// Whether kernels read an RHS that is packed so, beside an LHS of this encoding: as it is, or else as the other one.
     pub(crate) fn read_stored(self, stored: Encoding, lhs: Encoding) -> bool {
         match self {
-            Groups::AnyQuads => true,
-            Groups::FreeQuads if stored == Encoding::S8 => true,
-            _ => self.rhs_encoding(lhs) == stored,
+            Groups::AnyQuads | Groups::FreeQuads => true,
+            _ => self.rhs_encoding(lhs, stored) == stored,
         }
     }
 
-    /// The encoding in which the RHS is packed.
-    pub(crate) fn rhs_encoding(self, lhs: Encoding) -> Encoding {
+    /// The encoding in which an RHS of the encoding `rhs` is packed beside an LHS that is read in the encoding `lhs`.
+    pub(crate) fn rhs_encoding(self, lhs: Encoding, rhs: Encoding) -> Encoding {
         match self {
-            Groups::Quads | Groups::FreeQuads | Groups::AnyQuads => lhs.other(),
+            Groups::Quads | Groups::FreeQuads => lhs.other(),
+            Groups::AnyQuads => rhs,
             Groups::Pairs => Encoding::S8,
             Groups::LikeQuads | Groups::LikeOctets => lhs,
         }

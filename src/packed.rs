@@ -123,7 +123,7 @@ impl Packed {
         let mut label = Label::of((operand.lines, operand.depth), operand.encoding, packing);
         let (mut kernel, mut spans) = (kernel.packer(packing.bits), None);
         if let Some(narrow) = label.proven(kernel) {
-            spans = proof::spans(narrow, operand, &label, &label.reading(narrow, label.stored(narrow), range))?;
+            spans = proof::spans(narrow, operand, &label, &label.reading(narrow, label.stored(narrow, range), range))?;
             kernel = if spans.is_some() { narrow } else { kernel };
         }
         label.spans = spans.is_some();
@@ -137,7 +137,7 @@ impl Packed {
             };
             room.reserve(numbers.next_multiple_of(8 * layout.width))?;
         }
-        let (stored, bound) = (label.stored(kernel), bound::of(crew, operand, label.line, packing));
+        let (stored, bound) = (label.stored(kernel, range), bound::of(crew, operand, label.line, packing));
         let mut packed = Self { memory, kernel, label, layout, sections, stored, bound, range };
         packed.fill(crew, operand, packing, &spans.unwrap_or_default(), room.as_mut_slice());
         Ok(packed)
@@ -171,7 +171,7 @@ impl Packed {
         }
         let is_reader = |reader: &&'static Kernel| {
             let is_read = match layout.form {
-                Form::Lines => label.stored(reader) == stored,
+                Form::Lines => label.encoding == stored,
                 Form::Panels => reader.groups.read_stored(stored, label.purpose.other),
             };
             Layout::of(reader, layout.form, label.line) == Some(layout) && is_read

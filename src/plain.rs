@@ -36,7 +36,12 @@ impl Plain {
                     return None;
                 }
                 let lhs_to = kernel.groups.read_as(lhs.encoding(), operand.encoding, (operand.lines, operand.depth));
-                (kernel, false, lhs_to, Reading::plain(operand.encoding, kernel.groups.rhs_encoding(lhs_to)))
+                (
+                    kernel,
+                    false,
+                    lhs_to,
+                    Reading::plain(operand.encoding, kernel.groups.rhs_encoding(lhs_to, rhs.free())),
+                )
             }
             (None, Some(panels)) => {
                 let kernel = if panels.is_for(kernel) { kernel } else { kernel.narrow? };

@@ -10,12 +10,14 @@ use super::vector512::{plus, put, resume, spread};
 use super::{FewLines, Kernel, Large, Tile, avx512vnni};
 use crate::output::{FloatParts, Sums};
 use crate::pack::Groups;
+use ahead::Ahead;
 use registers::Place;
 use session::HEIGHT;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use walk::{ROWS, Room, Rows, Strip, Way, with_room};
 
+mod ahead;
 mod beside;
 #[cfg(test)]
 mod emulated;
@@ -93,27 +95,35 @@ fn near(of_panel: usize) -> usize {
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 unsafe fn sums(tile: &Tile, sums: &Sums) {
     let panels = sums.cols.len().div_ceil(WIDTH);
+    let is_fetched = sums.offsets.1 == 0 && ahead::pays(&tile.lhs, sums.out.place().1 * size_of::<i32>());
     // SAFETY: this function's own promise.
     with_room(tile, panels, true, |way, room| unsafe {
         match way.is_sliced {
-            true => sums_in::<true>(way, room, tile, sums),
-            false => sums_in::<false>(way, room, tile, sums),
+            true => sums_in::<true, false>(way, room, tile, sums),
+            false if is_fetched => sums_in::<false, true>(way, room, tile, sums),
+            false => sums_in::<false, false>(way, room, tile, sums),
         }
     });
 }
 
-/// In this way, with room for it.
+/// In this way, with room for it; the places of sums that go there by themselves are fetched before, if they are.
 ///
 /// # Safety
 /// As for a [`SumsFn`](super::SumsFn).
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-unsafe fn sums_in<const SLICED: bool>(way: Way, Room { copied, resting }: Room, tile: &Tile, sums: &Sums) {
+unsafe fn sums_in<const SLICED: bool, const FETCHED: bool>(
+    way: Way,
+    Room { copied, resting }: Room,
+    tile: &Tile,
+    sums: &Sums,
+) {
     let count = tile.lhs.count();
     let (of_panel, terms) = (way.of_panel, sums.terms(count));
     let (place, stride) = sums.place(count);
     // SAFETY: this function's own promise, which a session is a part of.
     let mut strip = unsafe { Strip::new(tile, way, copied) };
+    let share = ROWS.div_ceil(strip.parts);
     let mut room = Rows::NONE;
     let has_added = sums.offsets.0 != 0;
     let mut of_cols = [const { MaybeUninit::<[i32; WIDTH]>::uninit() }; PANELS];
@@ -144,9 +154,15 @@ unsafe fn sums_in<const SLICED: bool>(way: Way, Room { copied, resting }: Room, 
                         false if is_last => room.place(),
                         false => resting[index].place(),
                     };
+                    let (slice, rhs) = (SLICED.then_some(slice), &tile.rhs[panel * of_panel..]);
                     // SAFETY: this function's own promise; the result has these rows and columns, as `place` asserts.
                     unsafe {
-                        strip.multiply(SLICED.then_some(slice), &tile.rhs[panel * of_panel..], cols, from, to, || {});
+                        if FETCHED && is_direct {
+                            let mut ahead = Ahead::new(to, rows.len());
+                            strip.multiply(slice, rhs, cols, from, to, || ahead.fetch(share));
+                        } else {
+                            strip.multiply(slice, rhs, cols, from, to, || {});
+                        }
                         if is_last && !is_direct {
                             let part = part.part(rows.start);
                             for ((to, sums), row) in part.rows(rows.len()).zip(room.first(rows.len())).zip(rows.clone())

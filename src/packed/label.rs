@@ -63,14 +63,19 @@ impl Label {
         }
     }
 
-    /// The encoding in which `kernel` stores the numbers.
-    pub(super) fn stored(&self, kernel: &Kernel) -> Encoding {
+    /// The encoding in which `kernel` stores the numbers, which are within `range`.
+    pub(super) fn stored(&self, kernel: &Kernel, range: ElementRange) -> Encoding {
+        let (own, other, shape) = (self.encoding, self.purpose.other, (self.lines, self.line.depth));
         match self.purpose.form() {
-            Form::Lines => self.encoding,
-            Form::Panels => {
-                let groups = kernel.groups;
-                groups.rhs_encoding(groups.read_as(self.purpose.other, self.encoding, (self.lines, self.line.depth)))
+            Form::Lines => own,
+            // Signed unless only as what they are there is nothing to be added to them, so that nobody sums the other's lines.
+            Form::Panels
+                if own == other && !self.line.bits.are_few() && kernel.packs_for_any(self.lines, self.line.depth) =>
+            {
+                let is_free = |to| self.declared == Declared::Uniform(self.shift(kernel, to, range));
+                if is_free(own) && !is_free(Encoding::S8) { own } else { Encoding::S8 }
             }
+            Form::Panels => kernel.groups.rhs_encoding(kernel.groups.read_as(other, own, shape), own),
         }
     }
 

@@ -79,13 +79,15 @@ impl Packed {
         }
         let memory = Self::room(kernel, shape, packing, memory)?;
         let (layout, sections) = label.place(kernel).ok_or(TOO_LARGE)?;
-        let (stored, range) = (label.stored(kernel), reals.lines.likely_range());
+        let range = reals.lines.likely_range();
+        let stored = label.stored(kernel, range);
         let mut packed = Self { memory, kernel, label, layout, sections, stored, bound: 0, range };
-        // What is added to bytes may depend on the range of all of them: that is a guess until they have been there once.
+        // How bytes are stored may depend on the range of all of them: that is a guess until they have been there once.
         loop {
-            let shift = packed.reading().shift;
+            let before = (packed.stored, packed.reading().shift);
             packed.fill_by(packing, &[], |packed, bytes, sums| packed.fill_reals(context, reals, packing, bytes, sums));
-            if packed.reading().shift == shift {
+            packed.stored = label.stored(kernel, packed.range);
+            if (packed.stored, packed.reading().shift) == before {
                 return Ok(Some(packed));
             }
         }

@@ -253,6 +253,26 @@ impl Copy {
     }
 }
 
+/// If it does, somebody has to sum the other operand's lines.
+#[test]
+fn to_numbers_of_like_signs_nothing_is_added_where_kernels_read_any() {
+    let (lines, depth) = (64, 256);
+    for kernel in kernels().filter(|kernel| kernel.packs_for_any(lines, depth)) {
+        // Signed numbers can be no others, unsigned ones of all 8 bits are signed ones if 128 is taken off.
+        let whole =
+            [(Encoding::S8, 0, Encoding::S8), (Encoding::U8, 0, Encoding::U8), (Encoding::U8, -128, Encoding::S8)];
+        for (encoding, offset, stored) in whole {
+            let purpose = Purpose { side: Side::Rhs, result: ResultOrder::RowMajor, other: encoding };
+            let (order, data) = (Order::DepthContiguous, noise(1, false, lines * depth));
+            let (bits, segment) = (Bits::ALL, (0, false));
+            let case =
+                Case { lines, depth, order, gap: 0, encoding, purpose, data, offsets: vec![offset], bits, segment };
+            let packed = case.pack(kernel);
+            assert_eq!((packed.stored(), packed.reading().shift), (stored, offset), "{} {encoding:?}", kernel.name);
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(config())]
 
@@ -330,6 +350,12 @@ proptest! {
             let (rows, cols) = (lhs.lines, rhs.lines.next_multiple_of(kernel.width));
             let stored = panels.stored();
             let read_as = kernel.groups.lhs_encoding(stored).unwrap_or(lines.stored());
+            let mut lhs_bytes = lines.prepared().bytes.to_vec();
+            // Signed bytes are read as unsigned ones where they lie; the other way round they are not.
+            let is_turned = read_as == Encoding::U8 && lines.stored() == Encoding::S8;
+            if read_as == Encoding::S8 && lines.stored() == Encoding::U8 {
+                lhs_bytes.iter_mut().for_each(|b| *b ^= 0x80);
+            }
             let mut found = vec![0; rows * cols];
             let pitch = kernel.pitch(depth);
             let used = kernel.pad(depth) * kernel.groups.lhs_size();
@@ -337,11 +363,11 @@ proptest! {
                 let panels = panels.prepared().bytes.chunks_exact(kernel.width * kernel.pad(depth));
                 for (panel, acc) in panels.zip(found[row * cols..].chunks_exact_mut(kernel.width)) {
                     let mut tile = Tile {
-                        lhs: Lines::packed(&lines.prepared().bytes[row * pitch..], 1, pitch, 0..used),
+                        lhs: Lines::packed(&lhs_bytes[row * pitch..], 1, pitch, 0..used),
                         height: kernel.rows,
                         lhs_encoding: read_as,
                         rhs_encoding: stored,
-                        is_turned: read_as != lines.stored(),
+                        is_turned,
                         rhs: panel,
                         cols: kernel.width,
                         reach: 0,

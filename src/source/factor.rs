@@ -324,6 +324,14 @@ impl<'a> Factor<'a> {
         if self.requantization.is_some() { Encoding::U8 } else { self.encoding() }
     }
 
+    /// The encoding as which nothing is added to its numbers, if there is one, or else its own: a kernel that reads any need not
+    /// sum the other side's lines then.
+    pub(crate) fn free(&self) -> Encoding {
+        let own = self.read_as();
+        let adds = |to| self.line_offsets(&Reading::plain(own, to)).uniform() != Some(0);
+        if self.requantization.is_none() && adds(own) && !adds(own.other()) { own.other() } else { own }
+    }
+
     /// How its bytes become numbers of the encoding `to`.
     pub(super) fn reading(&self, to: Encoding) -> Reading {
         Reading { requantization: self.requantization, ..Reading::plain(self.read_as(), to) }

@@ -61,7 +61,7 @@ impl<'a> Sides<'a> {
         };
         let rhs_encoding = match panels {
             Some(panels) if !panels.is_of_both() => panels.stored(),
-            _ => kernel.groups.rhs_encoding(lhs_encoding),
+            _ => kernel.groups.rhs_encoding(lhs_encoding, rhs.free()),
         };
         let rhs_reading = match panels {
             Some(panels) => Reading { to: rhs_encoding, ..panels.reading() },

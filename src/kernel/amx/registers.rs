@@ -22,7 +22,7 @@ impl Place {
         Self { at: sums.as_ptr().cast_mut(), pitch: 0 }
     }
 
-    fn row(self, row: usize) -> *mut i32 {
+    pub(super) fn row(self, row: usize) -> *mut i32 {
         self.at.wrapping_byte_add(row * self.pitch)
     }
 }

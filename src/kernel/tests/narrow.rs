@@ -45,7 +45,7 @@ impl Case {
             Encoding::S8 => ElementRange { least: -(greatest + 1) / 2, greatest: greatest / 2 },
         };
         let lhs = up_to(self.lhs_encoding, i32::from(self.greatest[stretch % self.greatest.len()]));
-        let rhs_encoding = kernel.groups.rhs_encoding(self.lhs_encoding);
+        let rhs_encoding = kernel.groups.rhs_encoding(self.lhs_encoding, Encoding::S8);
         let candidates = (0..=255).rev().map(|greatest| up_to(rhs_encoding, greatest));
         let room = room(kernel.groups, rhs_encoding);
         let fits = |rhs: &ElementRange| span(lhs, *rhs, room) >= self.spans().of(stretch);
@@ -81,7 +81,7 @@ impl Case {
                     panel[(d / group * kernel.width + j) * group + d % group] = b;
                 }
             }
-            let (a, b) = (self.lhs_encoding, kernel.groups.rhs_encoding(self.lhs_encoding));
+            let (a, b) = (self.lhs_encoding, kernel.groups.rhs_encoding(self.lhs_encoding, Encoding::S8));
             let sums = reference::product(
                 (kernel.rows, kernel.width, self.depth),
                 |i, d| i64::from(a.decode(lhs[i][d])),

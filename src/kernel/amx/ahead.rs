@@ -1,0 +1,43 @@
+//! Fetching the places of a result before it is written: a cache line that is not in the first cache is read before it is written,
+//! and registers of sums wait for so many that the processor has no room for more.
+
+use super::registers::Place;
+use super::session::STEP;
+use crate::kernel::vector256::prefetch;
+use crate::matrix::Lines;
+use std::ops::Range;
+
+/// Bytes of a result that stays in the first cache, and steps of lines beside which there is time enough to write one.
+const NEAR: usize = 32 << 10;
+const LONG: usize = 12;
+
+/// Whether it pays for a result of rows so many bytes apart, beside these lines. If rows lie at the same places of caches' pages,
+/// those that are fetched push out what is multiplied.
+pub(super) fn pays(lines: &Lines, pitch: usize) -> bool {
+    let is_far = lines.count().saturating_mul(pitch) > NEAR;
+    is_far && lines.runs() * lines.len() < LONG * STEP && !pitch.is_multiple_of(2048)
+}
+
+/// A tile's rows in the result, those that are not fetched yet.
+pub(super) struct Ahead {
+    to: Place,
+    rows: Range<usize>,
+}
+
+impl Ahead {
+    pub(super) fn new(to: Place, rows: usize) -> Self {
+        Self { to, rows: 0..rows }
+    }
+
+    /// Fetches so many more rows, if they are left.
+    #[inline(always)]
+    pub(super) fn fetch(&mut self, most: usize) {
+        let some = self.rows.start..self.rows.end.min(self.rows.start + most);
+        self.rows.start = some.end;
+        for row in some {
+            let row = self.to.row(row).cast::<u8>();
+            prefetch(row);
+            prefetch(row.wrapping_add(STEP));
+        }
+    }
+}
