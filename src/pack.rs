@@ -77,15 +77,20 @@ impl Groups {
     }
 
     /// What an LHS is read as beside an RHS of so many lines × depth, as long as that is not packed. If both are signed, the
-    /// kernel turns the LHS, so that nobody needs the sums of its lines. A sum takes as long as some 30 instructions; to turn
-    /// a line, one for each group of each panel. On a processor with two ports for vectors of 512 bits that is half as much
-    /// again as to multiply (counted), so it pays beside few numbers.
-    pub(crate) fn read_as(self, lhs: Encoding, rhs: Encoding, (lines, depth): (usize, usize)) -> Encoding {
-        const FEW: usize = 64 * 64;
-        match (self, lhs, rhs) {
-            (Groups::FreeQuads, Encoding::S8, Encoding::S8) if lines.saturating_mul(depth) <= FEW => Encoding::U8,
+    /// kernel may turn the LHS, so that nobody needs the sums of its lines.
+    pub(crate) fn read_as(self, lhs: Encoding, rhs: Encoding, shape: (usize, usize)) -> Encoding {
+        match (lhs, rhs) {
+            (Encoding::S8, Encoding::S8) if self.may_turn(shape) => Encoding::U8,
             _ => lhs,
         }
+    }
+
+    /// Whether to turn an LHS pays for the kernel beside so many lines × depth. To sum a line, or to copy it turned, takes as long as
+    /// some 30 instructions; to turn it, one for each group of each panel. On a processor with two ports for vectors of 512 bits
+    /// that is half as much again as to multiply (counted), so it pays beside few numbers.
+    pub(crate) fn may_turn(self, (lines, depth): (usize, usize)) -> bool {
+        const FEW: usize = 64 * 64;
+        self == Groups::FreeQuads && lines.saturating_mul(depth) <= FEW
     }
 
     /// Whether kernels read an RHS that is packed so, beside an LHS of this encoding: as it is, or else as the other one.

@@ -54,7 +54,9 @@ impl Plain {
             (None, None) => return None,
         };
         let lhs_reading = Reading::plain(lhs.encoding(), lhs_to);
-        let is_in_place = kernel.groups.can_read_in_place(operand, &lhs_reading);
+        // Or else it is turned once, while it is copied.
+        let may_turn = !lhs_reading.is_turn() || kernel.groups.may_turn((shape.cols, shape.depth));
+        let is_in_place = may_turn && kernel.groups.can_read_in_place(operand, &lhs_reading);
         Some(Self { kernel, readings: [lhs_reading, rhs_reading], is_in_place, is_ready })
     }
 
