@@ -12,7 +12,7 @@ use crate::output::{FloatParts, Sums};
 use crate::pack::Groups;
 use ahead::Ahead;
 use registers::Place;
-use session::HEIGHT;
+use session::{HEIGHT, STEP};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use walk::{ROWS, Room, Rows, Strip, Way, with_room};
@@ -86,6 +86,9 @@ unsafe fn tile(tile: &Tile, acc: &mut [i32]) {
 const PANELS: usize = 32;
 const NEAR: usize = 768 << 10;
 
+/// Bytes of a row of a panel's sums.
+const OF_PANEL: usize = size_of::<[i32; WIDTH]>();
+
 /// How many panels of so many bytes stay near.
 fn near(of_panel: usize) -> usize {
     (NEAR / of_panel.max(1)).clamp(1, PANELS)
@@ -100,6 +103,9 @@ unsafe fn sums(tile: &Tile, sums: &Sums) {
     with_room(tile, panels, true, |way, room| unsafe {
         match way.is_sliced {
             true => sums_in::<true, false>(way, room, tile, sums),
+            false if let Some(way) = way.broad(tile).filter(|_| sums.offsets.1 == 0) => {
+                sums_of_two(way, tile, sums, is_fetched)
+            }
             false if is_fetched => sums_in::<false, true>(way, room, tile, sums),
             false => sums_in::<false, false>(way, room, tile, sums),
         }
@@ -134,7 +140,7 @@ unsafe fn sums_in<const SLICED: bool, const FETCHED: bool>(
                 of_cols.write(sums.panel::<WIDTH>(panel).of_cols());
             }
         }
-        for rows in strips(count) {
+        for rows in strips(count, ROWS) {
             strip.set(tile.lhs.part(rows.clone()));
             for slice in 0..if SLICED { strip.slices } else { 1 } {
                 for panel in some.clone() {
@@ -158,7 +164,7 @@ unsafe fn sums_in<const SLICED: bool, const FETCHED: bool>(
                     // SAFETY: this function's own promise; the result has these rows and columns, as `place` asserts.
                     unsafe {
                         if FETCHED && is_direct {
-                            let mut ahead = Ahead::new(to, rows.len());
+                            let mut ahead = Ahead::<{ OF_PANEL / STEP }>::new(to, rows.len());
                             strip.multiply(slice, rhs, cols, from, to, || ahead.fetch(share));
                         } else {
                             strip.multiply(slice, rhs, cols, from, to, || {});
@@ -180,10 +186,34 @@ unsafe fn sums_in<const SLICED: bool, const FETCHED: bool>(
     }
 }
 
-/// Rows in strips of as many as a tile has. The last has as many as a register if there are: what is computed twice is the same.
-fn strips(count: usize) -> impl Iterator<Item = Range<usize>> {
-    (0..count).step_by(ROWS).map(move |start| {
-        let end = count.min(start + ROWS);
+/// By two panels at once, if nothing is added for each row.
+///
+/// # Safety
+/// As for a [`SumsFn`](super::SumsFn), and the way is broad.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+unsafe fn sums_of_two(way: Way, tile: &Tile, sums: &Sums, is_fetched: bool) {
+    let count = tile.lhs.count();
+    let (place, stride) = sums.place(count);
+    // SAFETY: this function's own promise, which a session is a part of.
+    let mut strip = unsafe { Strip::new(tile, way, None) };
+    let share = HEIGHT.div_ceil(strip.parts);
+    let of_cols = (sums.offsets.0 != 0).then(|| sums.of_cols::<{ 2 * WIDTH }>());
+    let from = of_cols.as_ref().map(|sums| Place { at: sums.as_ptr().cast_mut(), pitch: 0 });
+    for rows in strips(count, HEIGHT) {
+        strip.set(tile.lhs.part(rows.clone()));
+        let to = Place { at: place.wrapping_add(rows.start * stride), pitch: stride * size_of::<i32>() };
+        let mut ahead = Ahead::<{ 2 * OF_PANEL / STEP }>::new(to, if is_fetched { HEIGHT } else { 0 });
+        // SAFETY: this function's own promise; the result has these rows and columns, as `place` asserts.
+        unsafe { strip.multiply(None, tile.rhs, WIDTH, from, to, || ahead.fetch(share)) }
+    }
+}
+
+/// Rows in strips of so many, a register's or two's. The last has as many as a register if there are: what is computed twice is the
+/// same.
+fn strips(count: usize, of: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..count).step_by(of).map(move |start| {
+        let end = count.min(start + of);
         let start = if end - start < HEIGHT { end.saturating_sub(HEIGHT) } else { start };
         start..end
     })

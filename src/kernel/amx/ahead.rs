@@ -3,28 +3,28 @@
 
 use super::registers::Place;
 use super::session::STEP;
+use super::walk::FIRST_CACHE;
 use crate::kernel::vector256::prefetch;
 use crate::matrix::Lines;
 use std::ops::Range;
 
-/// Bytes of a result that stays in the first cache, and steps of lines beside which there is time enough to write one.
-const NEAR: usize = 32 << 10;
+/// Steps of lines beside which there is time enough to write a result.
 const LONG: usize = 12;
 
 /// Whether it pays for a result of rows so many bytes apart, beside these lines. If rows lie at the same places of caches' pages,
 /// those that are fetched push out what is multiplied.
 pub(super) fn pays(lines: &Lines, pitch: usize) -> bool {
-    let is_far = lines.count().saturating_mul(pitch) > NEAR;
+    let is_far = lines.count().saturating_mul(pitch) > FIRST_CACHE;
     is_far && lines.runs() * lines.len() < LONG * STEP && !pitch.is_multiple_of(2048)
 }
 
-/// A tile's rows in the result, those that are not fetched yet.
-pub(super) struct Ahead {
+/// A tile's rows in the result, each of so many cache lines: those that are not fetched yet.
+pub(super) struct Ahead<const LINES: usize> {
     to: Place,
     rows: Range<usize>,
 }
 
-impl Ahead {
+impl<const LINES: usize> Ahead<LINES> {
     pub(super) fn new(to: Place, rows: usize) -> Self {
         Self { to, rows: 0..rows }
     }
@@ -36,8 +36,7 @@ impl Ahead {
         self.rows.start = some.end;
         for row in some {
             let row = self.to.row(row).cast::<u8>();
-            prefetch(row);
-            prefetch(row.wrapping_add(STEP));
+            (0..LINES).for_each(|line| prefetch(row.wrapping_add(line * STEP)));
         }
     }
 }

@@ -77,7 +77,7 @@ unsafe fn multiply_in<O: Outcome, const SLICED: bool>(
     let mut open: Option<Before<O>> = None;
     let mut number = 0;
     for some in way.groups() {
-        for rows in strips(tile.lhs.count()) {
+        for rows in strips(tile.lhs.count(), ROWS) {
             strip.set(tile.lhs.part(rows.clone()));
             outcome.fill_terms(rows.clone(), &mut terms[number % 2][..rows.len()]);
             for slice in 0..if SLICED { strip.slices } else { 1 } {

@@ -25,6 +25,16 @@ impl Place {
     pub(super) fn row(self, row: usize) -> *mut i32 {
         self.at.wrapping_byte_add(row * self.pitch)
     }
+
+    /// So many rows further on.
+    pub(super) fn below(self, rows: usize) -> Self {
+        Self { at: self.row(rows), ..self }
+    }
+
+    /// Those of the next panel, which lie beside these.
+    pub(super) fn next_panel(self) -> Self {
+        Self { at: self.at.wrapping_add(WIDTH), ..self }
+    }
 }
 
 /// Which sides are signed. (Numbers, for the assembly, and from 0 on.)
@@ -35,12 +45,22 @@ mod signs {
     pub(super) const OF_BOTH: usize = 3;
 }
 
+/// How many sums a tile has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Those of one register of rows and of one panel.
+    Flat,
+    /// Two registers of rows.
+    Tall,
+    /// Two panels.
+    Broad,
+}
+
 /// How tiles are multiplied.
 #[derive(Clone, Copy)]
 pub(super) struct Shape {
     signs: usize,
-    /// By two registers of rows.
-    pub is_tall: bool,
+    pub form: Form,
     /// Whether the lines come from far, and a panel stays near, or the other way round.
     is_streamed: bool,
 }
@@ -71,7 +91,7 @@ macro_rules! load {
 
 /// What the registers hold stays there from one function to the next: the compiler uses none of them.
 impl Shape {
-    /// For lines and panels of these encodings, not tall.
+    /// For lines and panels of these encodings, one register of rows and one panel.
     pub(super) fn new([lines, panel]: [Encoding; 2], is_streamed: bool) -> Self {
         let signs = match (lines, panel) {
             (Encoding::U8, Encoding::U8) => signs::OF_NEITHER,
@@ -79,18 +99,18 @@ impl Shape {
             (Encoding::S8, Encoding::U8) => signs::OF_LINES,
             (Encoding::S8, Encoding::S8) => signs::OF_BOTH,
         };
-        Self { signs, is_tall: false, is_streamed }
+        Self { signs, form: Form::Flat, is_streamed }
     }
 
-    /// Has sums begin with what lies there, or zeros.
+    /// Has sums begin with what lies there, or zeros; those of the second registers, if there are any, at the second place.
     ///
     /// # Safety
     /// As for [`Strip::multiply`](super::walk::Strip::multiply).
     #[inline(always)]
-    pub(super) unsafe fn begin(self, from: Option<Place>, second: usize) {
+    pub(super) unsafe fn begin(self, from: Option<[Place; 2]>) {
         // SAFETY: this function's own promise.
         unsafe {
-            let Some(from) = from else {
+            let Some([from, second]) = from else {
                 asm!(
                     "tilezero tmm0", "tilezero tmm1", "tilezero tmm2", "tilezero tmm3",
                     out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _, options(nostack, nomem),
@@ -99,35 +119,35 @@ impl Shape {
             };
             asm!(
                 "tileloadd tmm0, [{at} + {pitch}]", "tileloadd tmm1, [{at} + {pitch} + 64]",
-                at = in(reg) from.row(0), pitch = in(reg) from.pitch,
+                at = in(reg) from.at, pitch = in(reg) from.pitch,
                 out("tmm0") _, out("tmm1") _, options(nostack, readonly),
             );
-            if self.is_tall {
+            if self.form != Form::Flat {
                 asm!(
                     "tileloadd tmm2, [{at} + {pitch}]", "tileloadd tmm3, [{at} + {pitch} + 64]",
-                    at = in(reg) from.row(second), pitch = in(reg) from.pitch,
+                    at = in(reg) second.at, pitch = in(reg) second.pitch,
                     out("tmm2") _, out("tmm3") _, options(nostack, readonly),
                 );
             }
         }
     }
 
-    /// Brings them to their place.
+    /// Brings them to their places.
     ///
     /// # Safety
     /// As above.
     #[inline(always)]
-    pub(super) unsafe fn end(self, to: Place, second: usize) {
+    pub(super) unsafe fn end(self, [to, second]: [Place; 2]) {
         // SAFETY: this function's own promise.
         unsafe {
             asm!(
                 "tilestored [{at} + {pitch}], tmm0", "tilestored [{at} + {pitch} + 64], tmm1",
-                at = in(reg) to.row(0), pitch = in(reg) to.pitch, options(nostack),
+                at = in(reg) to.at, pitch = in(reg) to.pitch, options(nostack),
             );
-            if self.is_tall {
+            if self.form != Form::Flat {
                 asm!(
                     "tilestored [{at} + {pitch}], tmm2", "tilestored [{at} + {pitch} + 64], tmm3",
-                    at = in(reg) to.row(second), pitch = in(reg) to.pitch, options(nostack),
+                    at = in(reg) second.at, pitch = in(reg) second.pitch, options(nostack),
                 );
             }
         }
@@ -136,28 +156,35 @@ impl Shape {
     /// What multiplies so, by one register of columns and by two.
     #[inline(always)]
     pub(super) fn ways(self) -> [Multiply; 2] {
-        const fn ways<const SIGNS: usize>() -> [[Multiply; 2]; 3] {
+        const fn ways<const SIGNS: usize>() -> [[Multiply; 2]; 4] {
             [
                 [multiply::<SIGNS, 0, 0, 0>, multiply::<SIGNS, 0, 1, 0>],
                 [multiply::<SIGNS, 1, 0, 0>, multiply::<SIGNS, 1, 1, 0>],
                 [multiply::<SIGNS, 1, 0, 0>, multiply::<SIGNS, 1, 1, 1>],
+                [multiply_broad::<SIGNS>, multiply_broad::<SIGNS>],
             ]
         }
-        static WAYS: [[[Multiply; 2]; 3]; 4] = [
+        static WAYS: [[[Multiply; 2]; 4]; 4] = [
             ways::<{ signs::OF_NEITHER }>(),
             ways::<{ signs::OF_PANEL }>(),
             ways::<{ signs::OF_LINES }>(),
             ways::<{ signs::OF_BOTH }>(),
         ];
-        WAYS[self.signs][if self.is_tall { 1 + usize::from(self.is_streamed) } else { 0 }]
+        let form = match self.form {
+            Form::Flat => 0,
+            Form::Tall => 1 + usize::from(self.is_streamed),
+            Form::Broad => 3,
+        };
+        WAYS[self.signs][form]
     }
 }
 
-/// Multiplies 16 lines from each of two on, so many bytes apart, by so many steps of a panel, at least one.
+/// Multiplies 16 lines from each of two on, so many bytes apart, by so many steps of a panel, at least one. Or, if they are broad,
+/// 16 lines from the first on, by a panel and by the one that is second.
 ///
 /// # Safety
 /// As for [`Strip::multiply`](super::walk::Strip::multiply); and lines and panel reach so far.
-pub(super) type Multiply = unsafe fn(lines: [*const u8; 2], pitch: usize, panel: *const u8, steps: usize);
+pub(super) type Multiply = unsafe fn([*const u8; 2], pitch: usize, panel: *const u8, steps: usize);
 
 /// # Safety
 /// As for a [`Multiply`].
@@ -194,6 +221,44 @@ unsafe fn multiply<const SIGNS: usize, const TALL: usize, const WIDE: usize, con
             steps = inout(reg) steps => _, pitch = in(reg) pitch, group = in(reg) GROUP,
             SIGNS = const SIGNS, TALL = const TALL, WIDE = const WIDE, STREAMED = const STREAMED,
             PANEL_STEP = const PANEL_STEP, STEP = const STEP,
+            OF_NEITHER = const signs::OF_NEITHER, OF_PANEL = const signs::OF_PANEL,
+            OF_LINES = const signs::OF_LINES, OF_BOTH = const signs::OF_BOTH,
+            out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
+            out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
+            options(nostack, readonly),
+        );
+    }
+}
+
+/// # Safety
+/// As for a [`Multiply`].
+unsafe fn multiply_broad<const SIGNS: usize>(
+    [lines, second]: [*const u8; 2],
+    pitch: usize,
+    panel: *const u8,
+    steps: usize,
+) {
+    // SAFETY: this function's own promise.
+    unsafe {
+        asm!(
+            "2:",
+            load!("tmm4", "[{lines} + {pitch}]", once if "1"),
+            load!("tmm6", "[{panel} + {group}]", once if "0"),
+            dot!("tmm0", "tmm4", "tmm6"),
+            load!("tmm7", "[{panel} + {group} + 64]", once if "0"),
+            dot!("tmm1", "tmm4", "tmm7"),
+            load!("tmm5", "[{second} + {group}]", once if "0"),
+            dot!("tmm2", "tmm4", "tmm5"),
+            load!("tmm6", "[{second} + {group} + 64]", once if "0"),
+            dot!("tmm3", "tmm4", "tmm6"),
+            "add {panel}, {PANEL_STEP}",
+            "add {second}, {PANEL_STEP}",
+            "add {lines}, {STEP}",
+            "dec {steps}",
+            "jnz 2b",
+            panel = inout(reg) panel => _, lines = inout(reg) lines => _, second = inout(reg) second => _,
+            steps = inout(reg) steps => _, pitch = in(reg) pitch, group = in(reg) GROUP,
+            SIGNS = const SIGNS, STREAMED = const 1, PANEL_STEP = const PANEL_STEP, STEP = const STEP,
             OF_NEITHER = const signs::OF_NEITHER, OF_PANEL = const signs::OF_PANEL,
             OF_LINES = const signs::OF_LINES, OF_BOTH = const signs::OF_BOTH,
             out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,

@@ -3,7 +3,7 @@
 //! The four begin with what is added to the sums, and go where they belong: nothing waits for them that could be done before.
 
 use super::near;
-use super::registers::{GROUP, Multiply, PANEL_STEP, Place, Shape};
+use super::registers::{Form, GROUP, Multiply, PANEL_STEP, Place, Shape};
 use super::session::{HEIGHT, STEP, configure};
 use crate::kernel::Tile;
 use crate::kernel::relay::WIDTH;
@@ -45,6 +45,9 @@ impl Rows {
 /// Bytes of panels of which the first cache holds two, and leaves room.
 const SHORT: usize = 20 << 10;
 
+/// Bytes of lines, or of a result, of which the first cache holds all.
+pub(super) const FIRST_CACHE: usize = 32 << 10;
+
 /// Of lines that do not begin on cache lines, so many steps are copied to where they do, which takes less time than to load them
 /// from two each; but not beside so few panels.
 const COPIED: usize = 16;
@@ -75,12 +78,14 @@ pub(super) struct Way {
     pub of_panel: usize,
     is_copied: bool,
     pub is_sliced: bool,
+    /// Whether tiles are those of two panels and of one register of rows.
+    is_broad: bool,
 }
 
 impl Way {
     /// By one panel of so many bytes.
     pub(super) fn alone(of_panel: usize) -> Self {
-        Self { panels: 1, of_panel, is_copied: false, is_sliced: false }
+        Self { panels: 1, of_panel, is_copied: false, is_sliced: false, is_broad: false }
     }
 
     /// By so many panels, in slices if it may be.
@@ -93,7 +98,18 @@ impl Way {
         // Lines that lie at the same places of caches' pages push each other out of the first cache in any case.
         let is_deep = SLICED.contains(&(lines.len() / STEP)) && !pitch.is_multiple_of(2048);
         let is_sliced = may_be_sliced && is_run && is_deep && lines.count() > ROWS;
-        Self { panels, of_panel, is_copied: is_run && !is_even, is_sliced }
+        Self { panels, of_panel, is_copied: is_run && !is_even, is_sliced, is_broad: false }
+    }
+
+    /// The same by two whole panels at once, if there are no more, both stay in the first cache, and lines do not: so these are loaded
+    /// once, and rows of the result are written from end to end.
+    pub(super) fn broad(self, tile: &Tile) -> Option<Self> {
+        let lines = &tile.lhs;
+        let are_whole = self.panels == 2 && tile.cols == 2 * WIDTH;
+        let are_near = (2 * PANEL_STEP..=SHORT).contains(&self.of_panel);
+        let are_far = lines.count().saturating_mul(lines.runs() * lines.len()) > FIRST_CACHE;
+        let is_broad = are_whole && are_near && are_far && lines.count() >= HEIGHT && !self.is_sliced;
+        is_broad.then_some(Self { is_broad, ..self })
     }
 
     /// The panels in groups that stay near.
@@ -152,6 +168,7 @@ pub(super) struct Strip<'a> {
     /// Bytes of a run of a line, and of the panel that it meets.
     len: usize,
     of_run: usize,
+    of_panel: usize,
     /// Whole steps of a run, how many of them are multiplied together, and how many are copied.
     steps: usize,
     together: usize,
@@ -162,6 +179,7 @@ pub(super) struct Strip<'a> {
     of_slice: usize,
     pub parts: usize,
     shape: Shape,
+    is_broad: bool,
     /// What multiplies by panels of no more than half their width, and by others.
     ways: [Multiply; 2],
     /// Not cleared, which would take longer than small products: what they hold besides is multiplied by zeros, or for nothing.
@@ -206,6 +224,7 @@ impl<'a> Strip<'a> {
             rows,
             len,
             of_run,
+            of_panel,
             steps,
             together,
             copied: if room.is_some() { steps.min(COPIED) } else { 0 },
@@ -214,6 +233,7 @@ impl<'a> Strip<'a> {
             of_slice,
             parts: runs * if together == 1 { last } else { last.div_ceil(together) }.max(1),
             shape,
+            is_broad: way.is_broad,
             ways: shape.ways(),
             copies: MaybeUninit::uninit(),
         }
@@ -224,8 +244,13 @@ impl<'a> Strip<'a> {
     #[target_feature(enable = "avx512f,avx512bw")]
     pub(super) fn set(&mut self, lines: Lines<'a>) {
         assert!(lines.count() >= self.rows && lines.count() <= if self.rows < HEIGHT { self.rows } else { ROWS });
+        assert!(!self.is_broad || lines.count() == HEIGHT);
         self.lines = lines;
-        self.shape.is_tall = lines.count() > HEIGHT;
+        self.shape.form = match lines.count() {
+            _ if self.is_broad => Form::Broad,
+            ..=HEIGHT => Form::Flat,
+            _ => Form::Tall,
+        };
         self.ways = self.shape.ways();
         if lines.runs() > 1 {
             return;
@@ -248,7 +273,7 @@ impl<'a> Strip<'a> {
 
     /// Multiplies a slice of the lines, or all of them if they are not sliced, by a panel of so many columns, with which as many
     /// bytes follow as are given, and does something else `beside` each part. The sums begin with what lies at one place, or zeros,
-    /// and go to another.
+    /// and go to another. If tiles are broad, both panels are given, and the second one's places lie beside those.
     ///
     /// # Safety
     /// The CPU has AMX, and this thread has begun a session. There are sums for all lines at both places, and nobody else uses the
@@ -265,7 +290,7 @@ impl<'a> Strip<'a> {
         mut beside: impl FnMut(),
     ) {
         let (shape, runs) = (self.shape, self.lines.runs());
-        assert!(runs * self.of_run <= panel.len());
+        assert!(runs * self.of_run <= panel.len() && (!self.is_broad || 2 * self.of_panel <= panel.len()));
         // The second register begins within the first, or after it: what is computed twice is the same.
         let second = self.lines.count().saturating_sub(HEIGHT);
         let (multiply, (first, pitch, step)) = (self.ways[usize::from(cols > WIDTH / 2)], self.lines.places());
@@ -273,9 +298,11 @@ impl<'a> Strip<'a> {
         let start = slice.map_or(0, |slice| slice * self.of_slice);
         let is_last = slice.is_none_or(|slice| slice + 1 == self.slices);
         let end = if is_last { self.steps } else { start + self.of_slice };
-        // SAFETY: this function's own promise. Lines and the panel reach as far as they are read.
+        let (of_panel, is_broad) = (self.of_panel, self.is_broad);
+        let both = |place: Place| [place, if is_broad { place.next_panel() } else { place.below(second) }];
+        // SAFETY: this function's own promise. Lines and panels reach as far as they are read.
         unsafe {
-            shape.begin(from, second);
+            shape.begin(from.map(both));
             for run in 0..runs {
                 let line = first.wrapping_add(run * step);
                 let panel = &panel[run * self.of_run..];
@@ -287,8 +314,9 @@ impl<'a> Strip<'a> {
                         Some((copied, pitch)) if at + count <= self.copied => (copied.cast_const(), pitch),
                         _ => (line, pitch),
                     };
-                    let lines = [0, second].map(|row| line.wrapping_add(row * pitch + at * STEP));
-                    multiply(lines, pitch, panel.as_ptr().wrapping_add(at * PANEL_STEP), count);
+                    let (line, steps) = (line.wrapping_add(at * STEP), panel.as_ptr().wrapping_add(at * PANEL_STEP));
+                    let other = if is_broad { steps.wrapping_add(of_panel) } else { line.wrapping_add(second * pitch) };
+                    multiply([line, other], pitch, steps, count);
                     beside();
                     at += self.together;
                 }
@@ -296,13 +324,16 @@ impl<'a> Strip<'a> {
                     if runs > 1 {
                         copy(self.lines.run(run), self.steps * STEP..self.len, self.ends());
                     }
-                    let panel = self.last(&panel[self.steps * PANEL_STEP..]);
+                    let rest = &panel[self.steps * PANEL_STEP..];
                     let (ends, pitch) = self.ends();
-                    let lines = [0, second].map(|row| ends.wrapping_add(row * pitch).cast_const());
-                    multiply(lines, pitch, panel, 1);
+                    let (ends, row) = (ends.cast_const(), ends.wrapping_add(second * pitch).cast_const());
+                    let other = if is_broad { self.last(&rest[of_panel..]) } else { row };
+                    // Of two panels the first ends where bytes of the other follow.
+                    let rest = if is_broad { rest.as_ptr() } else { self.last(rest) };
+                    multiply([ends, other], pitch, rest, 1);
                 }
             }
-            shape.end(to, second);
+            shape.end(both(to));
         }
     }
 
