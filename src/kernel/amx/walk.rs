@@ -107,7 +107,7 @@ impl Way {
         let lines = &tile.lhs;
         let are_whole = self.panels == 2 && tile.cols == 2 * WIDTH;
         let are_near = (2 * PANEL_STEP..=SHORT).contains(&self.of_panel);
-        let are_far = lines.count().saturating_mul(lines.runs() * lines.len()) > FIRST_CACHE;
+        let are_far = lines.runs() == 1 && lines.count().saturating_mul(lines.len()) > FIRST_CACHE;
         let is_broad = are_whole && are_near && are_far && lines.count() >= HEIGHT && !self.is_sliced;
         is_broad.then_some(Self { is_broad, ..self })
     }
