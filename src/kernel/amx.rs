@@ -98,16 +98,16 @@ fn near(of_panel: usize) -> usize {
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 unsafe fn sums(tile: &Tile, sums: &Sums) {
     let panels = sums.cols.len().div_ceil(WIDTH);
-    let is_fetched = sums.offsets.1 == 0 && ahead::pays(&tile.lhs, sums.out.place().1 * size_of::<i32>());
+    // Then they go to their place by themselves.
+    let are_final = sums.offsets.1 == 0;
+    let is_fetched = are_final && ahead::pays(&tile.lhs, sums.out.place().1 * size_of::<i32>());
     // SAFETY: this function's own promise.
     with_room(tile, panels, true, |way, room| unsafe {
-        match way.is_sliced {
-            true => sums_in::<true, false>(way, room, tile, sums),
-            false if let Some(way) = way.broad(tile).filter(|_| sums.offsets.1 == 0) => {
-                sums_of_two(way, tile, sums, is_fetched)
-            }
-            false if is_fetched => sums_in::<false, true>(way, room, tile, sums),
-            false => sums_in::<false, false>(way, room, tile, sums),
+        match (way.is_sliced, way.broad(tile)) {
+            (true, _) => sums_in::<true, false>(way, room, tile, sums),
+            (false, Some(way)) if are_final => sums_of_two(way, tile, sums, is_fetched),
+            (false, _) if is_fetched => sums_in::<false, true>(way, room, tile, sums),
+            (false, _) => sums_in::<false, false>(way, room, tile, sums),
         }
     });
 }

@@ -47,6 +47,7 @@ mod signs {
 
 /// How many sums a tile has.
 #[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(usize)]
 pub(super) enum Form {
     /// Those of one register of rows and of one panel.
     Flat,
@@ -55,6 +56,11 @@ pub(super) enum Form {
     /// Two panels.
     Broad,
 }
+
+/// The same as numbers, for the assembly.
+const FLAT: usize = Form::Flat as usize;
+const TALL: usize = Form::Tall as usize;
+const BROAD: usize = Form::Broad as usize;
 
 /// How tiles are multiplied.
 #[derive(Clone, Copy)]
@@ -91,15 +97,15 @@ macro_rules! load {
 
 /// What the registers hold stays there from one function to the next: the compiler uses none of them.
 impl Shape {
-    /// For lines and panels of these encodings, one register of rows and one panel.
-    pub(super) fn new([lines, panel]: [Encoding; 2], is_streamed: bool) -> Self {
+    /// For lines and panels of these encodings.
+    pub(super) fn new([lines, panel]: [Encoding; 2], form: Form, is_streamed: bool) -> Self {
         let signs = match (lines, panel) {
             (Encoding::U8, Encoding::U8) => signs::OF_NEITHER,
             (Encoding::U8, Encoding::S8) => signs::OF_PANEL,
             (Encoding::S8, Encoding::U8) => signs::OF_LINES,
             (Encoding::S8, Encoding::S8) => signs::OF_BOTH,
         };
-        Self { signs, form: Form::Flat, is_streamed }
+        Self { signs, form, is_streamed }
     }
 
     /// Has sums begin with what lies there, or zeros; those of the second registers, if there are any, at the second place.
@@ -158,10 +164,10 @@ impl Shape {
     pub(super) fn ways(self) -> [Multiply; 2] {
         const fn ways<const SIGNS: usize>() -> [[Multiply; 2]; 4] {
             [
-                [multiply::<SIGNS, 0, 0, 0>, multiply::<SIGNS, 0, 1, 0>],
-                [multiply::<SIGNS, 1, 0, 0>, multiply::<SIGNS, 1, 1, 0>],
-                [multiply::<SIGNS, 1, 0, 0>, multiply::<SIGNS, 1, 1, 1>],
-                [multiply_broad::<SIGNS>, multiply_broad::<SIGNS>],
+                [multiply::<SIGNS, FLAT, 0, 0>, multiply::<SIGNS, FLAT, 1, 0>],
+                [multiply::<SIGNS, TALL, 0, 0>, multiply::<SIGNS, TALL, 1, 0>],
+                [multiply::<SIGNS, TALL, 0, 0>, multiply::<SIGNS, TALL, 1, 1>],
+                [multiply::<SIGNS, BROAD, 1, 1>, multiply::<SIGNS, BROAD, 1, 1>],
             ]
         }
         static WAYS: [[[Multiply; 2]; 4]; 4] = [
@@ -188,7 +194,7 @@ pub(super) type Multiply = unsafe fn([*const u8; 2], pitch: usize, panel: *const
 
 /// # Safety
 /// As for a [`Multiply`].
-unsafe fn multiply<const SIGNS: usize, const TALL: usize, const WIDE: usize, const STREAMED: usize>(
+unsafe fn multiply<const SIGNS: usize, const FORM: usize, const WIDE: usize, const STREAMED: usize>(
     [first, second]: [*const u8; 2],
     pitch: usize,
     panel: *const u8,
@@ -201,64 +207,33 @@ unsafe fn multiply<const SIGNS: usize, const TALL: usize, const WIDE: usize, con
             load!("tmm6", "[{panel} + {group}]", once if "0"),
             load!("tmm4", "[{first} + {pitch}]", once if "1"),
             dot!("tmm0", "tmm4", "tmm6"),
-            ".if {TALL}",
+            ".if {FORM} == {TALL}",
             load!("tmm5", "[{second} + {pitch}]", once if "1"),
             dot!("tmm2", "tmm5", "tmm6"),
             ".endif",
             ".if {WIDE}",
             load!("tmm7", "[{panel} + {group} + 64]", once if "0"),
             dot!("tmm1", "tmm4", "tmm7"),
-            ".if {TALL}",
+            ".if {FORM} == {TALL}",
             dot!("tmm3", "tmm5", "tmm7"),
             ".endif",
             ".endif",
-            "add {panel}, {PANEL_STEP}",
-            "add {first}, {STEP}",
-            "add {second}, {STEP}",
-            "dec {steps}",
-            "jnz 2b",
-            panel = inout(reg) panel => _, first = inout(reg) first => _, second = inout(reg) second => _,
-            steps = inout(reg) steps => _, pitch = in(reg) pitch, group = in(reg) GROUP,
-            SIGNS = const SIGNS, TALL = const TALL, WIDE = const WIDE, STREAMED = const STREAMED,
-            PANEL_STEP = const PANEL_STEP, STEP = const STEP,
-            OF_NEITHER = const signs::OF_NEITHER, OF_PANEL = const signs::OF_PANEL,
-            OF_LINES = const signs::OF_LINES, OF_BOTH = const signs::OF_BOTH,
-            out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
-            out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
-            options(nostack, readonly),
-        );
-    }
-}
-
-/// # Safety
-/// As for a [`Multiply`].
-unsafe fn multiply_broad<const SIGNS: usize>(
-    [lines, second]: [*const u8; 2],
-    pitch: usize,
-    panel: *const u8,
-    steps: usize,
-) {
-    // SAFETY: this function's own promise.
-    unsafe {
-        asm!(
-            "2:",
-            load!("tmm4", "[{lines} + {pitch}]", once if "1"),
-            load!("tmm6", "[{panel} + {group}]", once if "0"),
-            dot!("tmm0", "tmm4", "tmm6"),
-            load!("tmm7", "[{panel} + {group} + 64]", once if "0"),
-            dot!("tmm1", "tmm4", "tmm7"),
+            ".if {FORM} == {BROAD}",
             load!("tmm5", "[{second} + {group}]", once if "0"),
             dot!("tmm2", "tmm4", "tmm5"),
             load!("tmm6", "[{second} + {group} + 64]", once if "0"),
             dot!("tmm3", "tmm4", "tmm6"),
+            ".endif",
             "add {panel}, {PANEL_STEP}",
-            "add {second}, {PANEL_STEP}",
-            "add {lines}, {STEP}",
+            "add {first}, {STEP}",
+            "add {second}, {SECOND_STEP}",
             "dec {steps}",
             "jnz 2b",
-            panel = inout(reg) panel => _, lines = inout(reg) lines => _, second = inout(reg) second => _,
+            panel = inout(reg) panel => _, first = inout(reg) first => _, second = inout(reg) second => _,
             steps = inout(reg) steps => _, pitch = in(reg) pitch, group = in(reg) GROUP,
-            SIGNS = const SIGNS, STREAMED = const 1, PANEL_STEP = const PANEL_STEP, STEP = const STEP,
+            SIGNS = const SIGNS, FORM = const FORM, WIDE = const WIDE, STREAMED = const STREAMED,
+            TALL = const TALL, BROAD = const BROAD, PANEL_STEP = const PANEL_STEP, STEP = const STEP,
+            SECOND_STEP = const if FORM == BROAD { PANEL_STEP } else { STEP },
             OF_NEITHER = const signs::OF_NEITHER, OF_PANEL = const signs::OF_PANEL,
             OF_LINES = const signs::OF_LINES, OF_BOTH = const signs::OF_BOTH,
             out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,

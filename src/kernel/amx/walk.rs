@@ -179,7 +179,6 @@ pub(super) struct Strip<'a> {
     of_slice: usize,
     pub parts: usize,
     shape: Shape,
-    is_broad: bool,
     /// What multiplies by panels of no more than half their width, and by others.
     ways: [Multiply; 2],
     /// Not cleared, which would take longer than small products: what they hold besides is multiplied by zeros, or for nothing.
@@ -209,7 +208,8 @@ impl<'a> Strip<'a> {
         assert!(runs * of_run <= of_panel && (runs == 1 || len.is_multiple_of(4)));
         // Two panels stay in the first cache beside a strip if they are short.
         let is_streamed = panels == 1 || panels == 2 && of_panel <= SHORT;
-        let shape = Shape::new([tile.lhs_encoding, tile.rhs_encoding], is_streamed);
+        let form = if way.is_broad { Form::Broad } else { Form::Flat };
+        let shape = Shape::new([tile.lhs_encoding, tile.rhs_encoding], form, is_streamed);
         let rows = tile.lhs.count().clamp(1, HEIGHT);
         let steps = len / STEP;
         // To divide takes as long as much else here.
@@ -233,7 +233,6 @@ impl<'a> Strip<'a> {
             of_slice,
             parts: runs * if together == 1 { last } else { last.div_ceil(together) }.max(1),
             shape,
-            is_broad: way.is_broad,
             ways: shape.ways(),
             copies: MaybeUninit::uninit(),
         }
@@ -244,13 +243,11 @@ impl<'a> Strip<'a> {
     #[target_feature(enable = "avx512f,avx512bw")]
     pub(super) fn set(&mut self, lines: Lines<'a>) {
         assert!(lines.count() >= self.rows && lines.count() <= if self.rows < HEIGHT { self.rows } else { ROWS });
-        assert!(!self.is_broad || lines.count() == HEIGHT);
         self.lines = lines;
-        self.shape.form = match lines.count() {
-            _ if self.is_broad => Form::Broad,
-            ..=HEIGHT => Form::Flat,
-            _ => Form::Tall,
-        };
+        match self.shape.form {
+            Form::Broad => assert!(lines.count() == HEIGHT),
+            _ => self.shape.form = if lines.count() > HEIGHT { Form::Tall } else { Form::Flat },
+        }
         self.ways = self.shape.ways();
         if lines.runs() > 1 {
             return;
@@ -290,7 +287,8 @@ impl<'a> Strip<'a> {
         mut beside: impl FnMut(),
     ) {
         let (shape, runs) = (self.shape, self.lines.runs());
-        assert!(runs * self.of_run <= panel.len() && (!self.is_broad || 2 * self.of_panel <= panel.len()));
+        let is_broad = shape.form == Form::Broad;
+        assert!(runs * self.of_run <= panel.len() && (!is_broad || 2 * self.of_panel <= panel.len()));
         // The second register begins within the first, or after it: what is computed twice is the same.
         let second = self.lines.count().saturating_sub(HEIGHT);
         let (multiply, (first, pitch, step)) = (self.ways[usize::from(cols > WIDTH / 2)], self.lines.places());
@@ -298,7 +296,7 @@ impl<'a> Strip<'a> {
         let start = slice.map_or(0, |slice| slice * self.of_slice);
         let is_last = slice.is_none_or(|slice| slice + 1 == self.slices);
         let end = if is_last { self.steps } else { start + self.of_slice };
-        let (of_panel, is_broad) = (self.of_panel, self.is_broad);
+        let of_panel = self.of_panel;
         let both = |place: Place| [place, if is_broad { place.next_panel() } else { place.below(second) }];
         // SAFETY: this function's own promise. Lines and panels reach as far as they are read.
         unsafe {

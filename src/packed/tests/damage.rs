@@ -338,6 +338,13 @@ fn a_header_that_makes_no_sense_is_refused() {
             assert!(is_refused, "{value} at {at}: {error}");
         }
     }
+    // Kernels that widen the bytes read none but signed ones.
+    for kernel in kernels().filter(|kernel| kernel.groups == Groups::Pairs) {
+        let [mut form, _] = forms(&a_case(FOR_PANELS), kernel);
+        form[21] = 3 - form[21];
+        seal(&mut form);
+        assert!(matches!(error(&form, kernel), Error::PackedLayout { .. }), "{}", kernel.name);
+    }
     // For the other side, whose lines would have the same encoding.
     let [mut form, _] = forms(&Case { encoding: Encoding::S8, ..a_case(FOR_PANELS) }, kernel());
     form[17] = 1;
