@@ -411,98 +411,104 @@ fn each_block_by_channel<F: Formula, const ARE_ZERO_POINTS_SAME: bool>(
     // A chunk's parameters are found in one place also where a period ends within it.
     let mut spread = [const { Spread([0; SPREAD + CHUNK]) }; PARAMETERS];
     let period = channels.period();
-    if period <= SPREAD {
-        for (spread, parameter) in spread.iter_mut().zip(parameters) {
-            parameter.spread(channels, range.start, period + CHUNK, spread);
-        }
-        return periods::<_, ARE_ZERO_POINTS_SAME>(formula, &spread, period, from, to, range);
-    }
-    // Parts of a period, each as often as it comes in as many periods as the caches hold.
-    let len = period.div_ceil(period.div_ceil(SPREAD)).next_multiple_of(CHUNK);
-    let group = (HELD / period).max(1) * period;
-    let mut first = range.start / period * period;
-    while first < range.end {
-        let end = range.end.min(first + group);
-        for part in (0..period).step_by(len) {
-            let len = len.min(period - part);
-            for (spread, parameter) in spread.iter_mut().zip(parameters) {
-                if first <= range.start && part == 0 || !matches!(parameter, Each::All(_)) {
-                    parameter.spread(channels, part, len, spread);
-                }
+    let step = CHUNK % period;
+    let mut stretches = Stretches::new(parameters, channels, range);
+    while let Some((Range { start: mut i, end }, mut at)) = stretches.next(&mut spread) {
+        let zero_points = zero_points(&spread);
+        while end - i >= CHUNK {
+            match (to.is_far(), period <= SPREAD) {
+                (true, true) => from.fetch_ahead(i),
+                (true, false) => from.fetch(i + period),
+                (false, _) => {}
             }
-            for begin in (first + part..end).step_by(period) {
-                let some = range.start.max(begin)..end.min(begin + len);
-                if !some.is_empty() {
-                    run::<_, ARE_ZERO_POINTS_SAME>(formula, &spread, some.start - begin, from, to, some, period);
-                }
+            block::<_, CHUNK>(
+                formula,
+                own::<CHUNK, ARE_ZERO_POINTS_SAME>(&spread, zero_points, at),
+                from,
+                to,
+                i,
+                CHUNK,
+            );
+            i += CHUNK;
+            at += step;
+            if at >= period {
+                at -= period;
             }
         }
-        first = end;
+        if end > i {
+            let own = own::<CHUNK, ARE_ZERO_POINTS_SAME>(&spread, zero_points, at);
+            block::<_, CHUNK>(formula, own, from, to, i, end - i);
+        }
     }
 }
 
-/// Elements whose parameters come again and again, those of the first one first.
-#[inline(always)]
-fn periods<F: Formula, const ARE_ZERO_POINTS_SAME: bool>(
-    formula: F,
-    spread: &[Spread; PARAMETERS],
-    period: usize,
-    from: &impl Read,
-    to: &impl Write,
+/// A range of elements in stretches whose parameters are spread at once: all of it if a period's are few, for they come again and
+/// again; or parts of a period, each as often as it comes in as many periods as the caches hold.
+struct Stretches<'a> {
+    parameters: &'a [Each<'a>; PARAMETERS],
+    channels: &'a Channels,
     range: Range<usize>,
-) {
-    let (mut i, mut at, step, zero_points) = (range.start, 0, CHUNK % period, zero_points(spread));
-    while range.end - i >= CHUNK {
-        if to.is_far() {
-            from.fetch_ahead(i);
-        }
-        block::<_, CHUNK>(formula, own::<CHUNK, ARE_ZERO_POINTS_SAME>(spread, zero_points, at), from, to, i, CHUNK);
-        i += CHUNK;
-        at += step;
-        if at >= period {
-            at -= period;
-        }
-    }
-    if range.end > i {
-        block::<_, CHUNK>(
-            formula,
-            own::<CHUNK, ARE_ZERO_POINTS_SAME>(spread, zero_points, at),
-            from,
-            to,
-            i,
-            range.end - i,
-        );
-    }
+    period: usize,
+    /// Elements of a part, and of periods that the caches hold.
+    len: usize,
+    group: usize,
+    /// Where such periods begin, where in each of them the part does, and the next one of these.
+    first: usize,
+    part: usize,
+    next: usize,
 }
 
-/// Elements that follow each other, as their parameters do from index `at` on. Those that come next are `period` farther on.
-#[inline(always)]
-fn run<F: Formula, const ARE_ZERO_POINTS_SAME: bool>(
-    formula: F,
-    spread: &[Spread; PARAMETERS],
-    mut at: usize,
-    from: &impl Read,
-    to: &impl Write,
-    range: Range<usize>,
-    period: usize,
-) {
-    let (mut i, zero_points) = (range.start, zero_points(spread));
-    while range.end - i >= CHUNK {
-        if to.is_far() {
-            from.fetch(i + period);
-        }
-        block::<_, CHUNK>(formula, own::<CHUNK, ARE_ZERO_POINTS_SAME>(spread, zero_points, at), from, to, i, CHUNK);
-        (i, at) = (i + CHUNK, at + CHUNK);
+impl<'a> Stretches<'a> {
+    fn new(parameters: &'a [Each<'a>; PARAMETERS], channels: &'a Channels, range: Range<usize>) -> Self {
+        let period = channels.period();
+        let len = period.div_ceil(period.div_ceil(SPREAD)).next_multiple_of(CHUNK);
+        let group = (HELD / period).max(1) * period;
+        let first = range.start / period * period;
+        Self { parameters, channels, range, period, len, group, first, part: 0, next: first }
     }
-    if range.end > i {
-        block::<_, CHUNK>(
-            formula,
-            own::<CHUNK, ARE_ZERO_POINTS_SAME>(spread, zero_points, at),
-            from,
-            to,
-            i,
-            range.end - i,
-        );
+
+    /// The next stretch, and where the parameters of its first element are among those that are spread. Compiled once, for it needs
+    /// no vectors.
+    #[inline(never)]
+    fn next(&mut self, spread: &mut [Spread; PARAMETERS]) -> Option<(Range<usize>, usize)> {
+        if self.period <= SPREAD {
+            let all = self.range.clone();
+            if all.is_empty() {
+                return None;
+            }
+            self.range.start = all.end;
+            for (spread, parameter) in spread.iter_mut().zip(self.parameters) {
+                parameter.spread(self.channels, all.start, self.period + CHUNK, spread);
+            }
+            return Some((all, 0));
+        }
+        while self.first < self.range.end {
+            let end = self.range.end.min(self.first + self.group);
+            if self.part >= self.period {
+                (self.first, self.part, self.next) = (end, 0, end);
+                continue;
+            }
+            let (begin, len) = (self.next, self.len.min(self.period - self.part));
+            if begin >= end {
+                self.part += self.len;
+                self.next = self.first + self.part;
+                continue;
+            }
+            if begin == self.first + self.part {
+                for (spread, parameter) in spread.iter_mut().zip(self.parameters) {
+                    if self.first <= self.range.start && self.part == 0 || !matches!(parameter, Each::All(_)) {
+                        parameter.spread(self.channels, self.part, len, spread);
+                    }
+                }
+            }
+            self.next += self.period;
+            let some = self.range.start.max(begin)..end.min(begin + len);
+            if !some.is_empty() {
+                let at = some.start - begin;
+                return Some((some, at));
+            }
+        }
+        None
     }
 }
 

@@ -351,8 +351,15 @@ struct Panel<'a, const L: usize, const W: usize> {
 
 impl<const L: usize, const W: usize> TapsLoop for Panel<'_, L, W> {
     #[inline(always)]
-    fn run<const ROWS: usize>(self, taps: impl Taps<ROWS>) {
-        match (self.strip.swept().filter(|_| ROWS == 4), self.is_split) {
+    fn run<const ROWS: usize, T: Taps<ROWS>>(self, taps: T) {
+        // Known to the compiler, which makes nothing of the rest then.
+        if W != T::WIDTH {
+            unreachable!("rows of other widths meet other taps");
+        }
+        if ROWS != 4 {
+            return self.fill(taps);
+        }
+        match (self.strip.swept(), self.is_split) {
             (None, _) => self.fill(taps),
             (Some(1), false) => self.sweep::<1, 0, ROWS>(taps),
             (Some(1), true) => self.sweep::<1, ADDED, ROWS>(taps),

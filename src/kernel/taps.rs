@@ -13,6 +13,9 @@ pub(crate) trait Taps<const ROWS: usize>: Copy {
     /// What an image's bytes are read as.
     const READ_AS: Encoding;
 
+    /// Sums of a row: of no more lanes, and of rows of no other width, are these asked for.
+    const WIDTH: usize;
+
     /// A group of numbers that are read already.
     fn group(self, numbers: [u8; ROWS]) -> Group;
 
@@ -38,7 +41,7 @@ pub(crate) trait Taps<const ROWS: usize>: Copy {
 /// A loop over groups of taps, compiled once for each way to multiply them.
 pub(crate) trait TapsLoop {
     /// Always inlined, as is all that it calls; see [`super::Loop::run`].
-    fn run<const ROWS: usize>(self, taps: impl Taps<ROWS>);
+    fn run<const ROWS: usize, T: Taps<ROWS>>(self, taps: T);
 }
 
 /// The ways that a kernel has. Whoever holds it knows that the processor has them, as whoever holds a kernel does.
@@ -102,6 +105,7 @@ struct Common;
 
 impl Taps<2> for Common {
     const READ_AS: Encoding = Encoding::S8;
+    const WIDTH: usize = 16;
 
     #[inline(always)]
     fn group(self, numbers: [u8; 2]) -> Group {
@@ -174,6 +178,7 @@ mod x86 {
 
         impl Taps<2> for Pairs {
             const READ_AS: Encoding = Encoding::S8;
+            const WIDTH: usize = 16;
 
             #[inline(always)]
             fn group(self, numbers: [u8; 2]) -> Group {
@@ -272,6 +277,7 @@ mod x86 {
 
         impl Taps<4> for Fours {
             const READ_AS: Encoding = Encoding::U8;
+            const WIDTH: usize = 16;
 
             #[inline(always)]
             fn group(self, [a, b, c, d]: [u8; 4]) -> Group {
@@ -327,6 +333,7 @@ mod x86 {
 
         impl Taps<4> for Fours {
             const READ_AS: Encoding = Encoding::U8;
+            const WIDTH: usize = 32;
 
             #[inline(always)]
             fn group(self, [a, b, c, d]: [u8; 4]) -> Group {

@@ -410,7 +410,7 @@ fn few_lines_agree_whether_the_second_cache_holds_the_operand_or_not() {
 #[test]
 fn products_of_64_columns_agree_however_long_their_lines_are() {
     use Encoding::{S8, U8};
-    for (rows, depth, encodings, offset) in [
+    let cases = [
         (260, 129, [U8, S8], 0),
         (300, 128, [S8, S8], -77),
         (131, 256, [U8, U8], -77),
@@ -418,15 +418,15 @@ fn products_of_64_columns_agree_however_long_their_lines_are() {
         (52, 640, [U8, S8], -77),
         (53, 641, [U8, S8], 0),
         (280, 127, [S8, S8], 0),
-    ] {
-        for order in [Order::DepthContiguous, Order::LineContiguous] {
-            for (gap, is_packed) in [(0, false), (5, false), (0, true), (64, true)] {
-                let lhs = SideCase { order: Order::DepthContiguous, encoding: encodings[0], gap, offset, slope: 0 };
-                let rhs = SideCase { order, encoding: encodings[1], gap, offset: 0, slope: 0 };
-                let purpose = Purpose { side: Side::Rhs, result: ResultOrder::RowMajor, other: encodings[0] };
-                let pack_rhs = is_packed.then_some(purpose);
-                check(&CONTEXTS, &Case { gap, pack_rhs, ..as_given((rows, 64, depth), lhs, rhs) });
-            }
+    ];
+    for (i, (rows, depth, encodings, offset)) in cases.into_iter().enumerate() {
+        for (j, (gap, is_packed)) in [(0, false), (5, false), (0, true), (64, true)].into_iter().enumerate() {
+            let order = if (i + j) % 2 == 0 { Order::DepthContiguous } else { Order::LineContiguous };
+            let lhs = SideCase { order: Order::DepthContiguous, encoding: encodings[0], gap, offset, slope: 0 };
+            let rhs = SideCase { order, encoding: encodings[1], gap, offset: 0, slope: 0 };
+            let purpose = Purpose { side: Side::Rhs, result: ResultOrder::RowMajor, other: encodings[0] };
+            let pack_rhs = is_packed.then_some(purpose);
+            check(&CONTEXTS, &Case { gap, pack_rhs, ..as_given((rows, 64, depth), lhs, rhs) });
         }
     }
 }

@@ -157,7 +157,10 @@ struct Panel<'a, const L: usize> {
 
 impl<const L: usize> TapsLoop for Panel<'_, L> {
     #[inline(always)]
-    fn run<const ROWS: usize>(self, taps: impl Taps<ROWS>) {
+    fn run<const ROWS: usize, T: Taps<ROWS>>(self, taps: T) {
+        if L > T::WIDTH {
+            unreachable!("wider panels meet other taps");
+        }
         match self.operand.encoding {
             // With their offsets they are signed bytes, which may be added modulo 256.
             _ if ROWS == 4 => self.join(taps),
