@@ -204,14 +204,25 @@ static float f32_at(const qgemm_f32_values *values, struct place place) {
     return values->axis == QGEMM_UNIFORM ? values->value : values->data[line_of(values->axis, place)];
 }
 
+// An element of an operand.
+static inline int32_t element_of(const void *elements, uint32_t type, int64_t index) {
+    return type == QGEMM_TYPE_U8 ? ((const uint8_t *)elements)[index] : ((const int8_t *)elements)[index];
+}
+
 int32_t defined_sum(const qgemm_operand *lhs, const qgemm_operand *rhs, int64_t i, int64_t j) {
+    // What is added is the same along a line, and so is how far its elements are apart.
+    const int64_t depth = lhs->cols;
+    const struct place in_lhs = {i, 0, lhs->rows, depth}, next_in_lhs = {i, 1, lhs->rows, depth};
+    const struct place in_rhs = {0, j, rhs->rows, rhs->cols}, next_in_rhs = {1, j, rhs->rows, rhs->cols};
+    const int64_t lhs_at = distance_to(in_lhs, lhs->order, lhs->stride);
+    const int64_t rhs_at = distance_to(in_rhs, rhs->order, rhs->stride);
+    const int64_t lhs_step = distance_to(next_in_lhs, lhs->order, lhs->stride) - lhs_at;
+    const int64_t rhs_step = distance_to(next_in_rhs, rhs->order, rhs->stride) - rhs_at;
+    const int64_t lhs_offset = i32_at(&lhs->offset, in_lhs), rhs_offset = i32_at(&rhs->offset, in_rhs);
     uint64_t sum = 0;
-    for (int64_t l = 0; l < lhs->cols; l++) {
-        struct place in_lhs = {i, l, lhs->rows, lhs->cols}, in_rhs = {l, j, rhs->rows, rhs->cols};
-        int64_t a = read_number(lhs->data, lhs->type, distance_to(in_lhs, lhs->order, lhs->stride)).integer;
-        int64_t b = read_number(rhs->data, rhs->type, distance_to(in_rhs, rhs->order, rhs->stride)).integer;
-        a += i32_at(&lhs->offset, in_lhs);
-        b += i32_at(&rhs->offset, in_rhs);
+    for (int64_t l = 0; l < depth; l++) {
+        int64_t a = lhs_offset + element_of(lhs->data, lhs->type, lhs_at + l * lhs_step);
+        int64_t b = rhs_offset + element_of(rhs->data, rhs->type, rhs_at + l * rhs_step);
         sum += (uint64_t)a * (uint64_t)b;
     }
     return wrapped((int64_t)sum);

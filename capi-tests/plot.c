@@ -94,10 +94,13 @@ static uint8_t canary(size_t i) {
     return (uint8_t)(i * 7 + 1);
 }
 
-static int is_in_a_run(const struct plot *plot, size_t i) {
+// Bytes of the run that byte `i` is in, from there on; 0 if it is in none.
+static size_t left_of_run(const struct plot *plot, size_t i) {
     size_t start = (size_t)(plot->data - plot->memory);
-    return extent_of(plot) > 0 && i >= start && (i - start) / plot->stride < plot->runs &&
-           (i - start) % plot->stride < plot->len;
+    if (extent_of(plot) == 0 || i < start || (i - start) / plot->stride >= plot->runs)
+        return 0;
+    size_t within = (i - start) % plot->stride;
+    return within < plot->len ? plot->len - within : 0;
 }
 
 static int fill_stretch(const struct plot *plot, size_t from, size_t to) {
@@ -107,9 +110,12 @@ static int fill_stretch(const struct plot *plot, size_t from, size_t to) {
 }
 
 static int check_stretch(const struct plot *plot, size_t from, size_t to) {
-    for (size_t i = from; i < to; i++)
-        if (plot->memory[i] != canary(i) && !is_in_a_run(plot, i))
+    for (size_t i = from; i < to;) {
+        size_t step = plot->memory[i] == canary(i) ? 1 : left_of_run(plot, i);
+        if (step == 0)
             return 0;
+        i += step;
+    }
     return 1;
 }
 
