@@ -71,7 +71,7 @@ static void check(const char *what, qgemm_status (*call)(const void *argument), 
 
 // m, n, k: two that several threads share always, one if they are awake, one never. The largest come first: then it does not
 // matter to the others' memory how many threads share them.
-static int shapes[][3] = {{300, 250, 200}, {20, 30, 20000}, {100, 100, 100}, {5, 6, 7}};
+static int shapes[][3] = {{250, 200, 160}, {15, 20, 20000}, {100, 100, 100}, {5, 6, 7}};
 enum { SHAPES = sizeof shapes / sizeof *shapes, BYTES = 600000, RESULTS = 240000 };
 
 // Large enough for each matrix of any of them.
