@@ -92,8 +92,11 @@ unsafe fn read_other<'r, T: Versioned>(
         return Err(Error::StructTail { argument, known });
     }
     *room = MaybeUninit::zeroed();
-    // SAFETY: `known` bytes can be read, and fit.
-    unsafe { ptr::copy_nonoverlapping(bytes, room.as_mut_ptr().cast(), known) };
+    // SAFETY: `known` bytes can be read, and fit. The size comes first: the copy has its own, for it may be read once more.
+    unsafe {
+        ptr::copy_nonoverlapping(bytes, room.as_mut_ptr().cast(), known);
+        room.as_mut_ptr().cast::<usize>().write(size_of::<T>());
+    }
     // SAFETY: any bytes make a valid value.
     Ok(unsafe { room.assume_init_ref() })
 }
@@ -130,15 +133,25 @@ mod tests {
     fn what_an_older_caller_lacks_is_0() {
         let filler = 0x0000_0007_0000_0007;
         let read = |size| read_words(size, filler).unwrap();
-        assert_eq!(read(16), Options { struct_size: 16, a: filler, b: 0, c: 0, d: 0 });
-        assert_eq!(read(24), Options { struct_size: 24, a: filler, b: filler, c: 0, d: 0 });
+        assert_eq!(read(16), Options { struct_size: 32, a: filler, b: 0, c: 0, d: 0 });
+        assert_eq!(read(24), Options { struct_size: 32, a: filler, b: filler, c: 0, d: 0 });
         assert_eq!(read(32), Options { struct_size: 32, a: filler, b: filler, c: 7, d: 7 });
+    }
+
+    #[test]
+    fn what_was_read_is_of_this_version() {
+        for size in [16, 24, 32, 40, MOST] {
+            // Whatever lies behind the copy is not read.
+            let both = [read_words(size, 0).unwrap(), Options { struct_size: 1, a: 1, b: 1, c: 1, d: 1 }];
+            // SAFETY: a whole struct can be read.
+            assert_eq!(unsafe { read("options", &raw const both[0]) }, Ok(both[0]), "{size}");
+        }
     }
 
     #[test]
     fn what_a_newer_caller_adds_must_be_0() {
         for size in [40, 48, MOST] {
-            assert_eq!(read_words(size, 0), Ok(Options { struct_size: size, a: 0, b: 0, c: 0, d: 0 }));
+            assert_eq!(read_words(size, 0), Ok(Options { struct_size: 32, a: 0, b: 0, c: 0, d: 0 }));
             let mut bytes = [0u64; MOST / 8];
             bytes[0] = size as u64;
             for odd in 4..size / 8 {
