@@ -103,6 +103,23 @@ static void runs_take_other_elements(void) {
     qgemm_packed_free((qgemm_packed *)(uintptr_t)p.rhs.packed);
 }
 
+// Structs that later versions lengthened, by fields that are 0.
+static void later_structs_are_read(void) {
+    struct {
+        qgemm_operand now;
+        uint64_t more[3];
+    } lhs = {QGEMM_OPERAND_INIT, {0}}, rhs = {QGEMM_OPERAND_INIT, {0}};
+    struct parts p = parts();
+    int32_t result[M * N];
+    lhs.now = p.lhs, rhs.now = p.rhs;
+    lhs.now.struct_size = sizeof lhs, rhs.now.struct_size = sizeof rhs;
+    lhs.now.data = lhs_bytes, rhs.now.data = rhs_bytes, p.result.data = result;
+    qgemm_prepared *call;
+    CHECK(qgemm_gemm_prepare(NULL, &lhs.now, &rhs.now, &p.result, &p.bias, 1, NULL, &call) == QGEMM_STATUS_OK);
+    CHECK(qgemm_prepared_run(call, NULL, NULL, NULL) == QGEMM_STATUS_OK && is_product(result, lhs_bytes, rhs_bytes));
+    qgemm_prepared_free(call);
+}
+
 static void run_fails(const qgemm_prepared *call, const void *lhs, const void *rhs, int32_t *result, qgemm_status status,
                       const char *text) {
     int32_t before[M * N + 1];
@@ -237,6 +254,7 @@ int main(void) {
     skip_unless_supported();
     fill();
     runs_take_other_elements();
+    later_structs_are_read();
     wrong_runs();
     wrong_preparations();
     nothing_to_compute();
