@@ -24,12 +24,10 @@ static ptrdiff_t place(int row_major, int row, int col, int stride) {
 
 // Unsigned arithmetic wraps around, as the definition wants; converting back to signed does so in all compilers we use.
 static int32_t sum(const struct product *p, int i, int j) {
-    const ptrdiff_t in_a = place(p->transpose_a, i, 0, p->lda), a_step = place(p->transpose_a, i, 1, p->lda) - in_a;
-    const ptrdiff_t in_b = place(p->transpose_b, 0, j, p->ldb), b_step = place(p->transpose_b, 1, j, p->ldb) - in_b;
     uint32_t sum = 0;
     for (int l = 0; l < p->k; l++) {
-        uint32_t a = p->a[in_a + l * a_step] + (uint32_t)p->a_offset;
-        uint32_t b = p->b[in_b + l * b_step] + (uint32_t)p->b_offset;
+        uint32_t a = p->a[place(p->transpose_a, i, l, p->lda)] + (uint32_t)p->a_offset;
+        uint32_t b = p->b[place(p->transpose_b, l, j, p->ldb)] + (uint32_t)p->b_offset;
         sum += a * b;
     }
     return (int32_t)sum;
