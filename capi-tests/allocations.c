@@ -89,21 +89,22 @@ static void fill(void) {
 }
 
 struct old_call {
-    int m, n, k, transposition;
+    int m, n, k, transposition, lda, ldb, ldc;
 };
 
 static qgemm_status old_call_u8(const void *call_) {
     const struct old_call *c = call_;
-    const int t = c->transposition, lda = t ? c->k : c->m, ldb = t ? c->n : c->k, ldc = t ? c->n : c->m;
-    return qgemm_eight_bit_int_gemm_u8(t, t, t, c->m, c->n, c->k, bytes, -9, lda, bytes, -7, ldb, (uint8_t *)results, 5, 3, 20,
-                                       ldc, QGEMM_A8B8);
+    const int t = c->transposition;
+    return qgemm_eight_bit_int_gemm_u8(t, t, t, c->m, c->n, c->k, bytes, -9, c->lda, bytes, -7, c->ldb,
+                                       (uint8_t *)results, 5, 3, 20, c->ldc, QGEMM_A8B8);
 }
 
 static qgemm_status old_call_f32(const void *call_) {
     const struct old_call *c = call_;
-    const int t = c->transposition, lda = t ? c->k : c->m, ldb = t ? c->n : c->k, ldc = t ? c->n : c->m;
+    const int t = c->transposition;
     static float to[RESULTS];
-    return qgemm_eight_bit_int_gemm_f32(t, t, t, c->m, c->n, c->k, bytes, -9, lda, bytes, -7, ldb, to, 0.5f, ldc, QGEMM_A8B8);
+    return qgemm_eight_bit_int_gemm_f32(t, t, t, c->m, c->n, c->k, bytes, -9, c->lda, bytes, -7, c->ldb, to, 0.5f,
+                                        c->ldc, QGEMM_A8B8);
 }
 
 static qgemm_status an_error(const void *none) {
@@ -115,8 +116,8 @@ static void calls_as_gemmlowps(void) {
     for (int threads = 1; threads <= 4; threads *= 2) {
         CHECK(qgemm_set_max_num_threads(threads) == QGEMM_STATUS_OK);
         for (int i = 0; i < 2 * SHAPES; i++) {
-            const int *shape = shapes[i / 2];
-            const struct old_call call = {shape[0], shape[1], shape[2], i % 2};
+            const int t = i % 2, m = shapes[i / 2][0], n = shapes[i / 2][1], k = shapes[i / 2][2];
+            const struct old_call call = {m, n, k, t, t ? k : m, t ? n : k, t ? n : m};
             check("gemmlowp's call, to u8", old_call_u8, &call);
             check("gemmlowp's call, to f32", old_call_f32, &call);
         }
@@ -257,6 +258,7 @@ enum { TEAM = 3 };
 
 static pthread_barrier_t begin, end;
 static qgemm_task team_task;
+static size_t team_tasks;
 static void *team_argument;
 static int team_loops;
 
@@ -265,7 +267,8 @@ static int work(size_t index) {
     pthread_barrier_wait(&begin);
     if (team_task == NULL)
         return 0;
-    team_task(team_argument, index);
+    if (index < team_tasks)
+        team_task(team_argument, index);
     pthread_barrier_wait(&end);
     return 1;
 }
@@ -279,7 +282,7 @@ static void *member(void *index) {
 static void run_with_team(void *user, size_t tasks, qgemm_task task, void *argument) {
     (void)user;
     CHECK(tasks <= TEAM);
-    team_task = task, team_argument = argument;
+    team_task = task, team_tasks = tasks, team_argument = argument;
     team_loops++;
     work(0);
 }

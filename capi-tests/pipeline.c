@@ -204,7 +204,7 @@ static float f32_at(const qgemm_f32_values *values, struct place place) {
     return values->axis == QGEMM_UNIFORM ? values->value : values->data[line_of(values->axis, place)];
 }
 
-// An element of an operand.
+// An element of an operand, which has 8 bits. (All types that numbers may have would take twice as long.)
 static inline int32_t element_of(const void *elements, uint32_t type, int64_t index) {
     return type == QGEMM_TYPE_U8 ? ((const uint8_t *)elements)[index] : ((const int8_t *)elements)[index];
 }

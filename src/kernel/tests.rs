@@ -100,19 +100,22 @@ pub(crate) fn narrow() -> impl Iterator<Item = &'static Kernel> {
     Kernel::available().filter_map(|kernel| kernel.narrow)
 }
 
-/// All that this CPU runs, with 1 and with 3 threads.
+/// How many threads a kernel is tested with.
+const THREADS: [usize; 2] = [1, 3];
+
+/// All that this CPU runs.
 static CONTEXTS: LazyLock<Vec<Context>> = LazyLock::new(|| {
     let kernels = Kernel::available().chain(narrow()).chain(always()).chain(ODD_KERNELS);
-    kernels.flat_map(|kernel| [1, 3].map(|threads| Context::new(kernel, threads))).collect()
+    kernels.flat_map(|kernel| THREADS.map(|threads| Context::new(kernel, threads))).collect()
 });
 
 /// Those of them that processors have instructions for.
 fn contexts_of_processors() -> &'static [Context] {
-    &CONTEXTS[..CONTEXTS.len() - 2 * ODD_KERNELS.len()]
+    &CONTEXTS[..CONTEXTS.len() - THREADS.len() * ODD_KERNELS.len()]
 }
 
-/// Those for large products: sanitizers make the others take minutes.
-fn contexts_for_many() -> &'static [Context] {
+/// Those for large products: with a sanitizer the kernels of awkward shapes take minutes.
+fn contexts_for_large() -> &'static [Context] {
     if cfg!(sanitized) { contexts_of_processors() } else { &CONTEXTS }
 }
 
@@ -394,7 +397,7 @@ fn a_product_cut_into_blocks_and_slices_agrees_with_the_definition() {
                 bits,
                 packer: None,
             };
-            check(contexts_for_many(), &case);
+            check(contexts_for_large(), &case);
         }
     }
 }
@@ -471,7 +474,7 @@ fn lines_a_memory_page_apart_are_multiplied_as_any_others() {
             offset: 3,
             slope: 0,
         });
-        check(contexts_for_many(), &Case { gap: 0, ..as_given((14, 257, depth), lhs, rhs) });
+        check(contexts_for_large(), &Case { gap: 0, ..as_given((14, 257, depth), lhs, rhs) });
     }
 }
 
