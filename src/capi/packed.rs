@@ -124,6 +124,9 @@ pub unsafe extern "C" fn qgemm_pack_size(
 /// The packed operand lies in the caller's memory if options names any, which then begins with it and must stay as it is
 /// until qgemm_packed_free(), else in memory of the library's. Packing runs on the calling thread.
 ///
+/// From 2 MiB on, the library asks the system for huge pages. In small ones, as memory of the caller's may lie in, products
+/// of some rows took up to 1.4 times as long.
+///
 /// @param operand  the matrix to pack; its field packed NULL. It may have no rows or no columns
 /// @param options  what it will be used for, and where it is to be
 /// @param packed   receives the packed operand
