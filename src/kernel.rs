@@ -391,7 +391,7 @@ macro_rules! kernel {
                 let sum_bytes = |whole: &[_], last: &_, added| $($shuffle)::+::sum_bytes(whole, last, added);
                 let sum_four = |lines: [&[_]; _], added| $($shuffle)::+::sum_four(lines, added);
                 #[allow(unused, reason = "not all have it")]
-                let sum_sixteen = |lines: &Lines, encoding, sums: &mut [_; 16]| {
+                let sum_sixteen = |lines: &Lines, encoding, sums: &mut [_]| {
                     $($($wide)::+::sum_sixteen(lines, encoding, sums))?
                 };
                 pack::sum_lines::<WIDENED, WIDE>(lines, encoding, sums, sum_bytes, sum_four, sum_sixteen)

@@ -132,6 +132,30 @@ impl Small {
             Lines::packed(lhs_bytes, rows, pitch, 0..pitch)
         };
         let &Ready { bytes: panels, sums: rhs_sums, spans, row_offsets, col_offsets } = ready;
+        let uniform = row_offsets.uniform().zip(col_offsets.uniform());
+        let as_sums = finish.sums().zip(uniform);
+        let tile = |(panels, reach): (_, usize), cols, spans, height| Tile {
+            lhs: lines,
+            height,
+            lhs_encoding: readings[LHS].to,
+            rhs_encoding: readings[RHS].to,
+            is_turned: plain.is_turned(),
+            rhs: panels,
+            cols,
+            reach,
+            fresh: true,
+            spans,
+            sums: None,
+        };
+        if let Some((out, offsets)) = as_sums
+            && let Some(multiply) = kernel.sums(depth)
+        {
+            let sums = Sums { out, row: 0, cols: 0..cols, row_sums: lhs_sums, col_sums: rhs_sums, offsets, depth };
+            let tile = tile((panels, panels.len()), cols, Spans::Uniform(0), height);
+            // SAFETY: whoever has a kernel has a CPU that runs it, and the result is this product's own.
+            unsafe { multiply(&tile, &sums) }
+            return;
+        }
         let mut region = Region {
             rows: 0..0,
             cols: 0..0,
@@ -144,11 +168,7 @@ impl Small {
             col_offsets,
             rescale: None,
         };
-        let uniform = region.uniform();
-        let as_sums = finish.sums().zip(uniform);
         let floats = kernel.floats(depth).filter(|_| finish.makes_floats(&region));
-        let takes_panels = floats.is_some() || as_sums.is_some() && kernel.sums(depth).is_some();
-        let is_turned = plain.is_turned();
         let width = kernel.width;
         let height = match kernel.together(&lines) {
             fewer if fewer < height => kernel::height(rows, fewer),
@@ -165,7 +185,7 @@ impl Small {
                     (region.cols, region.col_sums) = (first..cols, rhs_sums.get(first..).unwrap_or_default());
                     relay.write_panels(&region)
                 }
-                None if takes_panels => cols,
+                None if floats.is_some() => cols,
                 None => cols.min(first + width),
             };
             let count = if end - first <= width { 1 } else { (end - first).div_ceil(width) };
@@ -175,34 +195,13 @@ impl Small {
                 let stretches = depth.div_ceil(span::DEPTHS);
                 Spans::PerStretch(&spans[panel * stretches..][..stretches])
             });
-            let mut tile = Tile {
-                lhs: lines,
-                height,
-                lhs_encoding: readings[LHS].to,
-                rhs_encoding: readings[RHS].to,
-                is_turned,
-                rhs: &panels[panel * panel_len..][..count * panel_len],
-                cols: region.cols.len(),
-                reach: panels.len() - panel * panel_len,
-                fresh: true,
-                spans,
-                sums: None,
-            };
+            let rest = &panels[panel * panel_len..];
+            let mut tile = tile((&rest[..count * panel_len], rest.len()), region.cols.len(), spans, height);
             // SAFETY: the result's columns are this product's own, here and below.
             if let Some(relay) = relay.as_mut().and_then(|relay| unsafe { relay.begin(&region, acc) }) {
                 (region.rows, region.row_sums) = (0..rows, &*lhs_sums);
                 // SAFETY: as above.
                 unsafe { relay.multiply(tile, &region, acc) }
-                (panel, first) = (panel + count, end);
-                continue;
-            }
-            if let Some((out, offsets)) = as_sums
-                && let Some(multiply) = kernel.sums(depth)
-            {
-                let (cols, row_sums, col_sums) = (region.cols.clone(), &*lhs_sums, region.col_sums);
-                let sums = Sums { out, row: 0, cols, row_sums, col_sums, offsets, depth };
-                // SAFETY: whoever has a kernel has a CPU that runs it; and as above.
-                unsafe { multiply(&tile, &sums) }
                 (panel, first) = (panel + count, end);
                 continue;
             }

@@ -3,7 +3,7 @@
 use super::avx512vnni::dot;
 pub(super) use super::shuffle_quads::{interleave, sum_bytes, sum_four, transpose, turn};
 use super::vector256::prefetch;
-use super::vector512::{Vector, load, plus, store as store_sums, store_bytes, zero};
+use super::vector512::{Vector, load, plus, put, store as store_sums, store_bytes, zero};
 use crate::matrix::{Chunks, Encoding, Lines};
 use crate::pack::{CHUNK, DEPTHS, FOUR_PANELS, TWO_PANELS};
 use std::arch::x86_64::*;
@@ -236,20 +236,25 @@ fn add_group<const W: usize, const SIGNED: bool>(sums: Vector, group: &[[u8; 4];
     dot::<SIGNED>(sums, load(bytes), _mm512_set1_epi8(1))
 }
 
-/// The sums of the numbers of sixteen lines.
+/// The sums of the numbers of sixteen lines, or of fewer. Of four that are not all there, the last is summed again and again.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-pub(super) fn sum_sixteen(lines: &Lines, encoding: Encoding, sums: &mut [i32; 16]) {
+pub(super) fn sum_sixteen(lines: &Lines, encoding: Encoding, sums: &mut [i32]) {
+    let last = sums.len() - 1;
     let mut fours = [zero(); 4];
-    for (i, four) in fours.iter_mut().enumerate() {
-        let lines = [lines.get(4 * i), lines.get(4 * i + 1), lines.get(4 * i + 2), lines.get(4 * i + 3)];
+    for (i, four) in fours.iter_mut().enumerate().take(1 + last / 4) {
+        // Not `map`, whose closure would be called.
+        let mut some: [&[u8]; 4] = [&[]; 4];
+        for (j, line) in some.iter_mut().enumerate() {
+            *line = lines.get(last.min(4 * i + j));
+        }
         *four = match encoding {
-            Encoding::U8 => sums_of_four::<false>(lines),
-            Encoding::S8 => sums_of_four::<true>(lines),
+            Encoding::U8 => sums_of_four::<false>(some),
+            Encoding::S8 => sums_of_four::<true>(some),
         };
     }
     let join = |a, b| plus(_mm512_shuffle_i32x4::<EVEN_QUARTERS>(a, b), _mm512_shuffle_i32x4::<ODD_QUARTERS>(a, b));
-    store_sums(sums, join(join(fours[0], fours[1]), join(fours[2], fours[3])), true);
+    put(sums, join(join(fours[0], fours[1]), join(fours[2], fours[3])));
 }
 
 /// Sums of four lines, each of as many numbers, four times.

@@ -48,7 +48,7 @@ fn sum_word(word: u64, added: u8, count: usize) -> u32 {
 const WORTH_FOUR: usize = 8;
 
 /// Sums as many lines as there are sums: four at a time by `sum_four`, for to add up what a vector of each holds takes as long as
-/// to sum a hundred bytes, or sixteen by `sum_sixteen`, if there is that; what is left by `sum_bytes`.
+/// to sum a hundred bytes, and what is left by `sum_bytes`; or sixteen and fewer by `sum_sixteen`, if there is that.
 #[inline(always)]
 pub(crate) fn sum_lines<const WIDENED: bool, const WIDE: bool>(
     lines: &Lines,
@@ -56,7 +56,7 @@ pub(crate) fn sum_lines<const WIDENED: bool, const WIDE: bool>(
     sums: &mut [i32],
     sum_bytes: impl Fn(&[[u8; STRETCH]], &[u8; STRETCH], u8) -> u32,
     sum_four: impl Fn([&[u8]; 4], u8) -> [u32; 4],
-    sum_sixteen: impl Fn(&Lines, Encoding, &mut [i32; 16]),
+    sum_sixteen: impl Fn(&Lines, Encoding, &mut [i32]),
 ) {
     if WIDENED {
         for (i, sum) in sums.iter_mut().enumerate() {
@@ -65,15 +65,16 @@ pub(crate) fn sum_lines<const WIDENED: bool, const WIDE: bool>(
         }
         return;
     }
-    let shift = encoding.shift_to(Encoding::U8);
-    let shifted = shift.wrapping_mul(lines.len() as i32);
     let mut done = 0;
     if WIDE {
-        for sixteen in sums.as_chunks_mut::<16>().0 {
-            sum_sixteen(&lines.part(done..done + 16), encoding, sixteen);
-            done += 16;
+        for some in sums.chunks_mut(16) {
+            sum_sixteen(&lines.part(done..done + some.len()), encoding, some);
+            done += some.len();
         }
+        return;
     }
+    let shift = encoding.shift_to(Encoding::U8);
+    let shifted = shift.wrapping_mul(lines.len() as i32);
     if lines.len() >= WORTH_FOUR {
         for four in sums[done..].as_chunks_mut::<4>().0 {
             let all = [lines.get(done), lines.get(done + 1), lines.get(done + 2), lines.get(done + 3)];
