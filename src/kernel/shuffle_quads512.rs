@@ -240,18 +240,17 @@ fn add_group<const W: usize, const SIGNED: bool>(sums: Vector, group: &[[u8; 4];
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 pub(super) fn sum_sixteen(lines: &Lines, encoding: Encoding, sums: &mut [i32]) {
-    let last = sums.len() - 1;
+    let (whole, rest) = (sums.len() / 4, sums.len() % 4);
     let mut fours = [zero(); 4];
-    for (i, four) in fours.iter_mut().enumerate().take(1 + last / 4) {
-        // Not `map`, whose closure would be called.
-        let mut some: [&[u8]; 4] = [&[]; 4];
-        for (j, line) in some.iter_mut().enumerate() {
-            *line = lines.get(last.min(4 * i + j));
-        }
-        *four = match encoding {
-            Encoding::U8 => sums_of_four::<false>(some),
-            Encoding::S8 => sums_of_four::<true>(some),
-        };
+    for (i, four) in fours[..whole].iter_mut().enumerate() {
+        let lines = lines.part(4 * i..4 * i + 4);
+        *four = sums_of_four([lines.get(0), lines.get(1), lines.get(2), lines.get(3)], encoding);
+    }
+    if rest > 0 {
+        let lines = lines.part(4 * whole..sums.len());
+        let last = lines.get(rest - 1);
+        let second = if rest > 1 { lines.get(1) } else { last };
+        fours[whole] = sums_of_four([lines.get(0), second, last, last], encoding);
     }
     let join = |a, b| plus(_mm512_shuffle_i32x4::<EVEN_QUARTERS>(a, b), _mm512_shuffle_i32x4::<ODD_QUARTERS>(a, b));
     put(sums, join(join(fours[0], fours[1]), join(fours[2], fours[3])));
@@ -260,7 +259,16 @@ pub(super) fn sum_sixteen(lines: &Lines, encoding: Encoding, sums: &mut [i32]) {
 /// Sums of four lines, each of as many numbers, four times.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-fn sums_of_four<const SIGNED: bool>(lines: [&[u8]; 4]) -> Vector {
+fn sums_of_four(lines: [&[u8]; 4], encoding: Encoding) -> Vector {
+    match encoding {
+        Encoding::U8 => sums_of_four_as::<false>(lines),
+        Encoding::S8 => sums_of_four_as::<true>(lines),
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+fn sums_of_four_as<const SIGNED: bool>(lines: [&[u8]; 4]) -> Vector {
     let len = lines[0].len();
     let rest = (1 << (len % 64)) - 1;
     let ones = _mm512_set1_epi8(1);
