@@ -338,6 +338,7 @@ macro_rules! kernel {
                 let shuffle = pack::Turn {
                     turn: |rows: [&_; _]| $($shuffle)::+::turn(rows),
                     sum_bytes: |whole: &[_], last: &_, added| $($shuffle)::+::sum_bytes(whole, last, added),
+                    sum_four: |lines: [&[_]; _], added| $($shuffle)::+::sum_four(lines, added),
                 };
                 pack::pack_lhs::<WIDENED, WAY>(src, reading, first, pitch, lines, sums, shuffle)
             }

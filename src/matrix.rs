@@ -154,15 +154,16 @@ impl<'a> Operand<'a> {
         unsafe { std::slice::from_raw_parts(self.data.add(index * self.stride), runs.len) }
     }
 
-    /// All lines at these depths, one depth after the other, if they are contiguous at each, and nothing lies between them.
-    pub(crate) fn solid(&self, depths: Range<usize>) -> Option<&'a [u8]> {
+    /// These contiguous runs, one after the other, if nothing lies between them.
+    #[inline(always)]
+    pub(crate) fn solid(&self, some: Range<usize>) -> Option<&'a [u8]> {
         let runs = self.runs();
-        if self.order != Order::LineContiguous || runs.len != self.stride {
+        if runs.len != self.stride {
             return None;
         }
-        assert!(depths.start <= depths.end && depths.end <= runs.count);
+        assert!(some.start <= some.end && some.end <= runs.count);
         // SAFETY: whoever made the view promised that these runs are readable, and one ends where the next begins.
-        Some(unsafe { std::slice::from_raw_parts(self.data.add(depths.start * runs.len), depths.len() * runs.len) })
+        Some(unsafe { std::slice::from_raw_parts(self.data.add(some.start * runs.len), some.len() * runs.len) })
     }
 
     /// A part of each of `N` contiguous runs from `index` on.

@@ -216,11 +216,13 @@ pub(crate) const TWO_PANELS: usize = 64;
 pub(crate) const FOUR_PANELS: usize = 128;
 
 /// The inner loops of packing an LHS, which instruction sets have shuffles for.
-pub(crate) struct Turn<T, S> {
+pub(crate) struct Turn<T, S, F> {
     /// Transposes 16 × 16 bytes.
     pub turn: T,
     /// Sums the bytes of some stretches and of a last one after a number was added to each, modulo 256.
     pub sum_bytes: S,
+    /// The same of four lines, each of as many bytes.
+    pub sum_four: F,
 }
 
 /// The inner loops of packing an RHS, in groups of `G` bytes, which instruction sets have shuffles for.

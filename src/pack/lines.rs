@@ -2,7 +2,7 @@
 
 use super::runs::{Long, Patch, Short};
 use super::short::copy_short;
-use super::sums::sum_numbers;
+use super::sums::{sum_each, sum_numbers};
 use super::{ALONG_DEPTH, CHUNK, SHORT_RUNS, STRETCH, Turn};
 use crate::matrix::{Encoding, Operand};
 use crate::reading::Reading;
@@ -24,10 +24,22 @@ pub(crate) fn pack_lhs<const WIDENED: bool, const WAY: usize>(
     shuffle: Turn<
         impl Fn([&[u8; CHUNK]; CHUNK]) -> [[u8; CHUNK]; CHUNK],
         impl Fn(&[[u8; STRETCH]], &[u8; STRETCH], u8) -> u32,
+        impl Fn([&[u8]; 4], u8) -> [u32; 4],
     >,
 ) {
     match WAY {
         ALONG_DEPTH => {
+            // Lines without gaps, here and there, are one: to begin each takes as long as much else of a small product.
+            let has_gaps = pitch != src.depth * size(WIDENED) || reading.requantization.is_some();
+            let count = if has_gaps { 0 } else { lines.len() / pitch };
+            if count > 0
+                && let Some(solid) = src.solid(first..first + count)
+            {
+                write_numbers::<WIDENED>(solid, reading, lines);
+                let line = |line| &solid[line * src.depth..][..src.depth];
+                let how = (src.depth, reading.added(), reading.to);
+                return sum_each(line, how, sums, &shuffle.sum_bytes, &shuffle.sum_four);
+            }
             let mut sums = sums.iter_mut();
             for (i, line) in lines.chunks_exact_mut(pitch).enumerate() {
                 let mut sum = sums.next();
@@ -166,6 +178,7 @@ fn transpose_runs<const WIDENED: bool, const PITCH: usize, const DEPTHS: usize>(
     shuffle: Turn<
         impl Fn([&[u8; CHUNK]; CHUNK]) -> [[u8; CHUNK]; CHUNK],
         impl Fn(&[[u8; STRETCH]], &[u8; STRETCH], u8) -> u32,
+        impl Fn([&[u8]; 4], u8) -> [u32; 4],
     >,
 ) {
     let at_once = Patch::<PITCH, DEPTHS>::LINES;

@@ -47,8 +47,34 @@ fn sum_word(word: u64, added: u8, count: usize) -> u32 {
 /// Shorter lines are summed one by one.
 const WORTH_FOUR: usize = 8;
 
-/// Sums as many lines as there are sums: four at a time by `sum_four`, for to add up what a vector of each holds takes as long as
-/// to sum a hundred bytes, and what is left by `sum_bytes`; or sixteen and fewer by `sum_sixteen`, if there is that.
+/// Sums as many lines of so many bytes as there are sums, after `added` was added to each byte: four at a time by `sum_four`, for to add
+/// up what a vector of each holds takes as long as to sum a hundred bytes, and what is left by `sum_bytes`.
+#[inline(always)]
+pub(super) fn sum_each<'l>(
+    line: impl Fn(usize) -> &'l [u8],
+    (len, added, encoding): (usize, u8, Encoding),
+    sums: &mut [i32],
+    sum_bytes: &impl Fn(&[[u8; STRETCH]], &[u8; STRETCH], u8) -> u32,
+    sum_four: &impl Fn([&[u8]; 4], u8) -> [u32; 4],
+) {
+    let shift = encoding.shift_to(Encoding::U8);
+    let shifted = shift.wrapping_mul(len as i32);
+    let mut done = 0;
+    if len >= WORTH_FOUR {
+        for four in sums.as_chunks_mut::<4>().0 {
+            let all = [line(done), line(done + 1), line(done + 2), line(done + 3)];
+            for (sum, of_bytes) in four.iter_mut().zip(sum_four(all, added.wrapping_add(shift as u8))) {
+                *sum = (of_bytes as i32).wrapping_sub(shifted);
+            }
+            done += 4;
+        }
+    }
+    for (i, sum) in sums.iter_mut().enumerate().skip(done) {
+        *sum = sum_numbers(line(i), added, encoding, sum_bytes);
+    }
+}
+
+/// Sums as many lines as there are sums, or sixteen and fewer at a time by `sum_sixteen`, if there is that.
 #[inline(always)]
 pub(crate) fn sum_lines<const WIDENED: bool, const WIDE: bool>(
     lines: &Lines,
@@ -63,28 +89,13 @@ pub(crate) fn sum_lines<const WIDENED: bool, const WIDE: bool>(
             let numbers = lines.get(i).as_chunks::<2>().0;
             *sum = numbers.iter().map(|&x| i32::from(i16::from_ne_bytes(x))).fold(0, i32::wrapping_add);
         }
-        return;
-    }
-    let mut done = 0;
-    if WIDE {
+    } else if WIDE {
+        let mut done = 0;
         for some in sums.chunks_mut(16) {
             sum_sixteen(&lines.part(done..done + some.len()), encoding, some);
             done += some.len();
         }
-        return;
-    }
-    let shift = encoding.shift_to(Encoding::U8);
-    let shifted = shift.wrapping_mul(lines.len() as i32);
-    if lines.len() >= WORTH_FOUR {
-        for four in sums[done..].as_chunks_mut::<4>().0 {
-            let all = [lines.get(done), lines.get(done + 1), lines.get(done + 2), lines.get(done + 3)];
-            for (sum, of_bytes) in four.iter_mut().zip(sum_four(all, shift as u8)) {
-                *sum = (of_bytes as i32).wrapping_sub(shifted);
-            }
-            done += 4;
-        }
-    }
-    for (i, sum) in sums.iter_mut().enumerate().skip(done) {
-        *sum = sum_numbers(lines.get(i), 0, encoding, &sum_bytes);
+    } else {
+        sum_each(|line| lines.get(line), (lines.len(), 0, encoding), sums, &sum_bytes, &sum_four);
     }
 }
