@@ -173,4 +173,29 @@ mod tests {
             buffer.reserve(10).unwrap();
         }
     }
+
+    /// Where the system has such pages. (Emulators of other processors say nothing of them.)
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    #[test]
+    fn huge_pages_are_asked_for() {
+        if !std::path::Path::new("/sys/kernel/mm/transparent_hugepage/enabled").exists() {
+            return;
+        }
+        let mut buffer = Buffer::empty();
+        buffer.reserve(2 * HUGE + 1).unwrap();
+        let address = buffer.as_slice().as_ptr().addr();
+        let mappings = std::fs::read_to_string("/proc/self/smaps").unwrap();
+        // Each begins with its addresses, and ends with its flags.
+        let mut is_here = false;
+        let flags = mappings.lines().find_map(|line| {
+            let range = line.split(' ').next().and_then(|range| range.split_once('-'));
+            let hex = |text| usize::from_str_radix(text, 16).ok();
+            if let Some((start, end)) = range.and_then(|(start, end)| hex(start).zip(hex(end))) {
+                is_here = (start..end).contains(&address);
+            }
+            line.strip_prefix("VmFlags:").filter(|_| is_here)
+        });
+        let flags = flags.expect("the mapping of the buffer");
+        assert!(flags.split_whitespace().any(|flag| flag == "hg"), "{flags}");
+    }
 }

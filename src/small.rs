@@ -134,6 +134,7 @@ impl Small {
         let &Ready { bytes: panels, sums: rhs_sums, spans, row_offsets, col_offsets } = ready;
         let uniform = row_offsets.uniform().zip(col_offsets.uniform());
         let as_sums = finish.sums().zip(uniform);
+        // That of some panels, with which so many bytes of panels begin.
         let tile = |(panels, reach): (_, usize), cols, spans, height| Tile {
             lhs: lines,
             height,

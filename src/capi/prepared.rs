@@ -24,7 +24,7 @@ use std::ptr;
 
 /// A product or a convolution with all that is known of it before its elements are: checked and prepared once, by
 /// qgemm_gemm_prepare() or qgemm_conv_prepare(), run as often as there are elements, by qgemm_prepared_run(), and freed by
-/// qgemm_prepared_free(). For small ones that takes half the time of a call of qgemm_gemm() or qgemm_conv_run().
+/// qgemm_prepared_free(). For small ones that takes half the time of a call of qgemm_gemm() or qgemm_conv_run(), or less.
 ///
 /// It never changes: any number of threads may run it at once, unless it was given a workspace.
 pub struct PreparedHandle(PreparedCall<'static>);

@@ -266,6 +266,7 @@ fn sums_of_four(lines: [&[u8]; 4], encoding: Encoding) -> Vector {
     }
 }
 
+/// The same of numbers that are signed or not.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 fn sums_of_four_as<const SIGNED: bool>(lines: [&[u8]; 4]) -> Vector {

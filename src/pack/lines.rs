@@ -4,7 +4,7 @@ use super::runs::{Long, Patch, Short};
 use super::short::copy_short;
 use super::sums::{sum_each, sum_numbers};
 use super::{ALONG_DEPTH, CHUNK, SHORT_RUNS, STRETCH, Turn};
-use crate::matrix::{Encoding, Operand};
+use crate::matrix::{Encoding, Operand, Order};
 use crate::reading::Reading;
 use std::ops::Range;
 
@@ -219,7 +219,8 @@ fn sorted<const DEPTHS: usize>(
     lines: Range<usize>,
     depths: Range<usize>,
 ) -> Option<[[u8; DEPTHS]; CHUNK]> {
-    if reading.requantization.is_some() || lines != (0..src.lines) || !(2..=4).contains(&src.lines) {
+    let are_runs = src.order == Order::LineContiguous && reading.requantization.is_none();
+    if !are_runs || lines != (0..src.lines) || !(2..=4).contains(&src.lines) {
         return None;
     }
     let bytes = src.solid(depths)?;
