@@ -50,6 +50,7 @@ pub use weighted::Weighted;
 
 use floats::Floats;
 use layer::Layer;
+use rescale::Rescaling;
 use tile::Tile;
 
 /// What is done with every accumulator of a product.
@@ -159,7 +160,7 @@ pub(crate) unsafe fn finish<const W: usize>(
             return unsafe { floats.finish(&finish.store, region, acc, &mut room[..rows], vectors) };
         }
         (None, Some(uniform), Some(Quick::Layer(_))) => offsets = uniform,
-        (Some(rescale), ..) => rescale.apply(region, acc),
+        (Some(rescale), ..) => vectors.run(Rescaling { rescale, region, acc }),
         _ => add_offsets(region, acc),
     }
     match &finish.quick {

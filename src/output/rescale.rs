@@ -3,7 +3,7 @@
 use super::Region;
 use super::compensation::Compensation;
 use crate::fixed_point::Fraction;
-use crate::kernel::MAX_ROWS;
+use crate::kernel::{Loop, MAX_ROWS};
 use crate::reading::Reading;
 
 /// How the four terms of Σ (l + a)(r + b) = Σ l·r + b · Σ l + a · Σ r + depth · a · b are scaled, where l and r were
@@ -46,7 +46,7 @@ impl Rescale {
     }
 
     #[inline(always)]
-    pub(super) fn apply<const W: usize>(&self, region: &Region, acc: &mut [[i32; W]]) {
+    fn apply<const W: usize>(&self, region: &Region, acc: &mut [[i32; W]]) {
         let depth = region.depth as i32;
         let (row_shift, col_shift) = (self.row_shift, self.col_shift);
         let (mut row_sums, mut col_sums) = ([0; MAX_ROWS], [0; W]);
@@ -76,10 +76,14 @@ impl Rescale {
                 for (term, sum) in of_cols.iter_mut().zip(&col_sums) {
                     *term = self.col_sums.of(sum.wrapping_mul(a));
                 }
+                // Of its own: behind a black box it could be another.
+                let fraction = self.products;
                 for ((acc, row_term), of_row) in acc.iter_mut().zip(&row_terms).zip(&of_rows) {
+                    // As in `add_offsets`.
+                    let (row_term, of_row) = std::hint::black_box((*row_term, *of_row));
                     for ((x, col_term), of_col) in acc.iter_mut().zip(&col_terms).zip(&of_cols) {
-                        let products = self.products.of_natural(x.wrapping_sub(*row_term).wrapping_sub(*col_term));
-                        *x = products.wrapping_add(*of_row).wrapping_add(*of_col);
+                        let products = fraction.of_natural(x.wrapping_sub(row_term).wrapping_sub(*col_term));
+                        *x = products.wrapping_add(of_row).wrapping_add(*of_col);
                     }
                 }
             }
@@ -104,6 +108,22 @@ impl Rescale {
             let (row_offsets, col_offsets) = offsets::<W>(region);
             compensation.apply(region, (&row_sums, &row_offsets), (&col_sums, &col_offsets), acc);
         }
+    }
+}
+
+/// Rescaling a tile. Compiled by itself, or the compiler finds no registers for what all rows need.
+pub(super) struct Rescaling<'a, const W: usize> {
+    pub rescale: &'a Rescale,
+    pub region: &'a Region<'a>,
+    pub acc: &'a mut [[i32; W]],
+}
+
+impl<const W: usize> Loop for Rescaling<'_, W> {
+    type Result = ();
+
+    #[inline(always)]
+    fn run(self) {
+        self.rescale.apply(self.region, self.acc);
     }
 }
 
