@@ -157,6 +157,36 @@ impl Small {
             unsafe { multiply(&tile, &sums) }
             return;
         }
+        let width = kernel.width;
+        let height = match kernel.together(&lines) {
+            fewer if fewer < height => kernel::height(rows, fewer),
+            _ => height,
+        };
+        if let Some(kept) = uniform.and_then(|offsets| finish.kept(offsets))
+            && spans.is_none()
+            && !Relay::pays(kernel, rows, depth)
+        {
+            let region = Region { row_sums: lhs_sums, depth, ..Region::complete(0..rows, 0..cols) };
+            let tiles = kept.begin(finish, &region, finishing);
+            let (mut rest, mut first) = (panels, 0);
+            while first < cols {
+                let panel = &rest[..panel_len];
+                let mut tile = tile((panel, rest.len()), width.min(cols - first), Spans::Uniform(0), height);
+                let mut top = 0;
+                while top < rows {
+                    let some = top..rows.min(top + together);
+                    tile.lhs = lines.part(some.clone());
+                    top = some.end;
+                    // SAFETY: whoever has a kernel has a CPU that runs it, and each tile's part of the result is its own.
+                    unsafe {
+                        kernel.multiply(&mut tile, acc);
+                        tiles.finish(some, first, acc);
+                    }
+                }
+                (rest, first) = (&rest[panel_len..], first + width);
+            }
+            return;
+        }
         let mut region = Region {
             rows: 0..0,
             cols: 0..0,
@@ -170,11 +200,6 @@ impl Small {
             rescale: None,
         };
         let floats = kernel.floats(depth).filter(|_| finish.makes_floats(&region));
-        let width = kernel.width;
-        let height = match kernel.together(&lines) {
-            fewer if fewer < height => kernel::height(rows, fewer),
-            _ => height,
-        };
         let mut relay_panels = Panels::<N>::NONE;
         let mut relay = uniform.and_then(|offsets| Relay::new(kernel, finish, offsets, rows, depth, &mut relay_panels));
         let kept = uniform.and_then(|offsets| finish.kept(offsets));
@@ -230,7 +255,9 @@ impl Small {
                     // SAFETY: as above.
                     unsafe {
                         match kept {
-                            Some(panels) => panels.finish(finish, &region, acc, finishing),
+                            Some(kept) => {
+                                kept.begin(finish, &region, finishing).finish(region.rows.clone(), first, acc)
+                            }
                             None => (kernel.finish)(finish, &region, acc, finishing),
                         }
                     }

@@ -63,23 +63,46 @@ impl KeptPanels {
         &self.panels
     }
 
-    /// As a [`FinishFn`](super::FinishFn), of a tile of a panel: `finish` is what they were made for, but for the place of the
-    /// result.
+    /// Gets ready to finish tiles of a region's rows, of any panels. `finish` is what they were made for, but for the place of the
+    /// result. What is added to rows is computed in `room`, of as many numbers.
+    #[inline(always)]
+    pub(crate) fn begin<'k>(
+        &'k self,
+        finish: &Finish<'k>,
+        region: &Region,
+        room: &'k mut [i32],
+    ) -> TilesByPanels<'k> {
+        let Some(Quick::Layer(layer)) = &finish.quick else { unreachable!("only layers have such panels") };
+        let (out, _) = layer.place(&finish.store);
+        let terms = layer.terms_in(region, self.offsets, 0, &mut room[..region.rows.len()]);
+        TilesByPanels { kept: self, out, terms, first: region.rows.start }
+    }
+}
+
+/// Tiles that become bytes one by one, each by the kept panel of its columns.
+pub(crate) struct TilesByPanels<'k> {
+    kept: &'k KeptPanels,
+    out: Output<'k, u8>,
+    /// None, or one for each row from the first on.
+    terms: &'k [i32],
+    first: usize,
+}
+
+impl TilesByPanels<'_> {
+    /// Finishes a tile of some of the rows, and of the columns from `first_col` on that are in one panel.
     ///
     /// # Safety
     /// Nobody else uses this part of the result.
     #[inline(always)]
-    pub(crate) unsafe fn finish(&self, finish: &Finish, region: &Region, acc: &[i32], room: &mut [i32]) {
-        let Some(Quick::Layer(layer)) = &finish.quick else { unreachable!("only layers have such panels") };
-        let (out, _) = layer.place(&finish.store);
-        let count = region.rows.len();
-        let terms = layer.terms_in(region, self.offsets, 0, &mut room[..count]);
-        let rows = kernel::Rows { sums: &acc.as_chunks().0[..count], terms, cols: region.cols.len() };
-        let place = (region.rows.start, region.cols.start);
+    pub(crate) unsafe fn finish(&self, rows: Range<usize>, first_col: usize, acc: &[i32]) {
+        let Self { kept, out, terms, first } = self;
+        let (row, cols) = (rows.start, first_col..kept.cols.min(first_col + WIDTH));
+        let terms = if terms.is_empty() { terms } else { &terms[row - first..rows.end - first] };
+        let rows = kernel::Rows { sums: &acc.as_chunks().0[..rows.len()], terms, cols: cols.len() };
         // SAFETY: this function's own promise; whoever has a kernel has a CPU that runs it, and all panels are written.
         unsafe {
-            let panel = self.panels[self.places(&region.cols).start].assume_init_ref();
-            (self.ways.finish_rows)(panel, &rows, &out, place);
+            let panel = kept.panels[kept.places(&cols).start].assume_init_ref();
+            (kept.ways.finish_rows)(panel, &rows, out, (row, first_col));
         }
     }
 }

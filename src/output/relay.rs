@@ -41,8 +41,16 @@ pub(crate) struct Relay<'r, 'a> {
 }
 
 impl<'r, 'a> Relay<'r, 'a> {
-    /// That of a product of so many rows, all of which have the same offsets. None if its tiles cannot be finished so, or gain
-    /// less than it takes to get ready for each panel.
+    /// Whether it gains more than it takes to get ready for each panel.
+    #[inline(always)]
+    pub(crate) fn pays(kernel: &Kernel, rows: usize, depth: usize) -> bool {
+        /// Depths of all rows.
+        const DEPTHS: usize = 2048;
+        kernel.relays(rows) && rows.saturating_mul(depth) >= DEPTHS && depth >= LEAST_DEPTH
+    }
+
+    /// That of a product of so many rows, all of which have the same offsets. None if its tiles cannot be finished so, or it
+    /// does not pay.
     #[inline(always)]
     pub(crate) fn new<const N: usize>(
         kernel: &Kernel,
@@ -52,10 +60,8 @@ impl<'r, 'a> Relay<'r, 'a> {
         depth: usize,
         panels: &'r mut Panels<N>,
     ) -> Option<Self> {
-        /// Depths of all rows.
-        const DEPTHS: usize = 2048;
         let (ways, layer) = ways(kernel, finish.quick.as_ref())?;
-        if !kernel.relays(rows) || rows.saturating_mul(depth) < DEPTHS || depth < LEAST_DEPTH {
+        if !Self::pays(kernel, rows, depth) {
             return None;
         }
         let (out, last) = layer.place(&finish.store);
