@@ -275,7 +275,7 @@ impl Product<'_> {
     ) {
         let Stripe { rows, finish, .. } = stripe(cols.clone());
         let mut panels = Panels::<N>::NONE;
-        let mut relay = self.relay(rows.len(), finish, &mut panels);
+        let mut relay = self.relay(rows.len(), cols.len(), finish, &mut panels);
         let mut start = cols.start;
         while start < cols.end {
             let end = match &mut relay {
@@ -296,6 +296,7 @@ impl Product<'_> {
     fn relay<'f, 'r, const N: usize>(
         &self,
         rows: usize,
+        cols: usize,
         finish: &'f Finish<'r>,
         panels: &'f mut Panels<N>,
     ) -> Option<Relay<'f, 'r>> {
@@ -304,7 +305,8 @@ impl Product<'_> {
             return None;
         }
         let offsets = (lhs.offset.uniform()?, rhs.offset.uniform()?);
-        let relay = Relay::new(self.kernel, finish, offsets, rows, self.depth, panels)?;
+        let shape = Shape { rows, cols, depth: self.depth };
+        let relay = Relay::new(self.kernel, finish, offsets, shape, panels)?;
         Some(if rhs.is_widened() { relay.one_by_one() } else { relay })
     }
 }

@@ -164,7 +164,7 @@ impl Small {
         };
         if let Some(kept) = uniform.and_then(|offsets| finish.kept(offsets))
             && spans.is_none()
-            && !Relay::pays(kernel, rows, depth)
+            && !Relay::pays(kernel, self.shape)
         {
             let region = Region { row_sums: lhs_sums, depth, ..Region::complete(0..rows, 0..cols) };
             let tiles = kept.begin(finish, &region, finishing);
@@ -201,7 +201,7 @@ impl Small {
         };
         let floats = kernel.floats(depth).filter(|_| finish.makes_floats(&region));
         let mut relay_panels = Panels::<N>::NONE;
-        let mut relay = uniform.and_then(|offsets| Relay::new(kernel, finish, offsets, rows, depth, &mut relay_panels));
+        let mut relay = uniform.and_then(|offsets| Relay::new(kernel, finish, offsets, self.shape, &mut relay_panels));
         let kept = uniform.and_then(|offsets| finish.kept(offsets));
         // Not `step_by`, which divides.
         let (mut panel, mut first) = (0, 0);

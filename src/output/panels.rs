@@ -66,12 +66,7 @@ impl KeptPanels {
     /// Gets ready to finish tiles of a region's rows, of any panels. `finish` is what they were made for, but for the place of the
     /// result. What is added to rows is computed in `room`, of as many numbers.
     #[inline(always)]
-    pub(crate) fn begin<'k>(
-        &'k self,
-        finish: &Finish<'k>,
-        region: &Region,
-        room: &'k mut [i32],
-    ) -> TilesByPanels<'k> {
+    pub(crate) fn begin<'k>(&'k self, finish: &Finish<'k>, region: &Region, room: &'k mut [i32]) -> TilesByPanels<'k> {
         let Some(Quick::Layer(layer)) = &finish.quick else { unreachable!("only layers have such panels") };
         let (out, _) = layer.place(&finish.store);
         let terms = layer.terms_in(region, self.offsets, 0, &mut room[..region.rows.len()]);

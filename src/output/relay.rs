@@ -3,6 +3,7 @@
 use super::layer::Layer;
 use super::panels::{KeptPanels, ways, write};
 use super::{Finish, Region};
+use crate::blocks::Shape;
 use crate::kernel::relay::{Bytes, Open, Panel, RelayFns, Rows, Strip, WIDTH};
 use crate::kernel::{Kernel, Last, Tile};
 use crate::matrix::Output;
@@ -41,27 +42,31 @@ pub(crate) struct Relay<'r, 'a> {
 }
 
 impl<'r, 'a> Relay<'r, 'a> {
-    /// Whether it gains more than it takes to get ready for each panel.
+    /// Whether it gains more than it takes to get ready for each panel, and to finish the last tile by itself: not so of few results,
+    /// unless these are deep.
     #[inline(always)]
-    pub(crate) fn pays(kernel: &Kernel, rows: usize, depth: usize) -> bool {
-        /// Depths of all rows.
-        const DEPTHS: usize = 2048;
-        kernel.relays(rows) && rows.saturating_mul(depth) >= DEPTHS && depth >= LEAST_DEPTH
+    pub(crate) fn pays(kernel: &Kernel, Shape { rows, cols, depth }: Shape) -> bool {
+        /// Timed with AVX-512 VNNI, and with AMX, which takes all panels.
+        const RESULTS: usize = 2048;
+        const RESULTS_OF_PANELS: usize = 4096;
+        const DEEP: usize = 1024;
+        let few = if kernel.takes_panels() { RESULTS_OF_PANELS } else { RESULTS };
+        let is_much = rows.saturating_mul(whole(cols)) >= few || depth >= DEEP;
+        kernel.relays(rows) && depth >= LEAST_DEPTH && is_much
     }
 
-    /// That of a product of so many rows, all of which have the same offsets. None if its tiles cannot be finished so, or it
+    /// That of a product of such a shape, all of whose rows have the same offsets. None if its tiles cannot be finished so, or it
     /// does not pay.
     #[inline(always)]
     pub(crate) fn new<const N: usize>(
         kernel: &Kernel,
         finish: &'r Finish<'a>,
         offsets: (i32, i32),
-        rows: usize,
-        depth: usize,
+        shape: Shape,
         panels: &'r mut Panels<N>,
     ) -> Option<Self> {
         let (ways, layer) = ways(kernel, finish.quick.as_ref())?;
-        if !Self::pays(kernel, rows, depth) {
+        if !Self::pays(kernel, shape) {
             return None;
         }
         let (out, last) = layer.place(&finish.store);
