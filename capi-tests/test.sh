@@ -14,8 +14,8 @@ need valgrind || echo "instructions: NOT TESTED: valgrind cannot be installed"
 need rustc-web cargo-web rust-web-src gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static \
   cpio xorriso xz-utils || true
 
-# Nothing is compiled twice, so no copies for the next time; and no more debug information than backtraces show.
-export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=line-tables-only
+# Nothing is compiled twice, so no copies for the next time; and a failing assertion tells its place without debug information.
+export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0
 
 lint() {
   cargo fmt --check

@@ -50,7 +50,7 @@ enum Scaling {
 fn shapes() -> impl Strategy<Value = (usize, usize, usize)> {
     let most = (
         // The last are more than are multiplied by all panels at once.
-        prop_oneof![4 => 37usize..80, 2 => 100usize..130, 2 => 1usize..37, 1 => 190usize..210],
+        prop_oneof![4 => 37usize..80, 3 => 100usize..140, 2 => 1usize..37, 1 => 190usize..210],
         prop_oneof![2 => Just(32usize), 2 => Just(64), 2 => 31usize..100, 1 => 1usize..32],
         prop_oneof![2 => Just(64usize), 2 => 60usize..130, 2 => 300usize..310, 1 => 1usize..60],
     );
