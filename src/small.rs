@@ -4,7 +4,7 @@ use crate::blocks::Shape;
 use crate::buffer::Carver;
 use crate::kernel::{self, Kernel, Tile, relay};
 use crate::matrix::{Lines, Operand};
-use crate::output::{Finish, FloatParts, LineOffsets, Panels, Region, Relay, Sums};
+use crate::output::{Finish, FloatParts, LineOffsets, Panels, Region, Relay, Sums, TilesByPanels};
 use crate::plain::{LHS, Plain, RHS};
 use crate::prepare::Prepared;
 use crate::source::Factor;
@@ -167,24 +167,8 @@ impl Small {
             && !Relay::pays(kernel, self.shape)
         {
             let region = Region { row_sums: lhs_sums, depth, ..Region::complete(0..rows, 0..cols) };
-            let tiles = kept.begin(finish, &region, finishing);
-            let (mut rest, mut first) = (panels, 0);
-            while first < cols {
-                let panel = &rest[..panel_len];
-                let mut tile = tile((panel, rest.len()), width.min(cols - first), Spans::Uniform(0), height);
-                let mut top = 0;
-                while top < rows {
-                    let some = top..rows.min(top + together);
-                    tile.lhs = lines.part(some.clone());
-                    top = some.end;
-                    // SAFETY: whoever has a kernel has a CPU that runs it, and each tile's part of the result is its own.
-                    unsafe {
-                        kernel.multiply(&mut tile, acc);
-                        tiles.finish(some, first, acc);
-                    }
-                }
-                (rest, first) = (&rest[panel_len..], first + width);
-            }
+            let tile = tile((panels, panels.len()), cols, Spans::Uniform(0), height);
+            self.finish_panels(tile, &kept.begin(finish, &region, finishing), acc);
             return;
         }
         let mut region = Region {
@@ -268,6 +252,29 @@ impl Small {
         if let Some(relay) = &mut relay {
             // SAFETY: as above.
             unsafe { relay.end(acc) }
+        }
+    }
+
+    /// Multiplies a tile of all lines and panels, one panel after the other, and makes bytes of so many rows at a time.
+    #[inline(always)]
+    fn finish_panels(&self, mut tile: Tile, finish: &TilesByPanels, acc: &mut [i32]) {
+        let Self { plain: Plain { kernel, .. }, shape: Shape { rows, cols, .. }, ref tiles, .. } = *self;
+        let (lines, mut rest, mut first) = (tile.lhs, tile.rhs, 0);
+        while first < cols {
+            (tile.rhs, tile.reach) = (&rest[..tiles.panel_len], rest.len());
+            tile.cols = kernel.width.min(cols - first);
+            let mut top = 0;
+            while top < rows {
+                let some = top..rows.min(top + tiles.together);
+                tile.lhs = lines.part(some.clone());
+                top = some.end;
+                // SAFETY: whoever has a kernel has a CPU that runs it, and each tile's part of the result is its own.
+                unsafe {
+                    kernel.multiply(&mut tile, acc);
+                    finish.finish(some, first, acc);
+                }
+            }
+            (rest, first) = (&rest[tiles.panel_len..], first + kernel.width);
         }
     }
 }
