@@ -6,7 +6,7 @@
 
 use super::relay::{Bytes, Open, RelayFns, Rows as Few, Strip as Job, TOGETHER, WIDTH};
 use super::requantize::avx512::{finish_rows, panel};
-use super::vector512::{plus, put, resume, spread};
+use super::vector512::{plus, put, resume, spread, zero};
 use super::{FewLines, Kernel, Large, Tile, avx512vnni};
 use crate::output::{FloatParts, Sums};
 use crate::pack::Groups;
@@ -146,14 +146,17 @@ unsafe fn sums_in<const SLICED: bool, const FETCHED: bool>(
                 for panel in some.clone() {
                     let part = sums.panel::<WIDTH>(panel);
                     let (cols, index) = (part.cols.len(), panel - some.start);
-                    let from = match slice {
-                        // SAFETY: it was written above.
-                        0 => has_added.then(|| Place::same(unsafe { of_cols[index].assume_init_ref() })),
-                        _ => Some(resting[index].place()),
-                    };
                     let is_last = !SLICED || slice + 1 == strip.slices;
                     // They go there by themselves if nothing is left to be added, and nothing lies beyond them.
                     let is_direct = is_last && terms.times == 0 && cols == WIDTH;
+                    // SAFETY: it was written above.
+                    let added = has_added.then(|| unsafe { of_cols[index].assume_init_ref() });
+                    // With what is added for each row that of the columns takes less than to begin with it.
+                    let is_late = !SLICED && !is_direct;
+                    let from = match slice {
+                        0 => added.filter(|_| !is_late).map(Place::same),
+                        _ => Some(resting[index].place()),
+                    };
                     let at = place.wrapping_add(rows.start * stride + panel * WIDTH);
                     let to = match is_direct {
                         true => Place { at, pitch: stride * size_of::<i32>() },
@@ -171,12 +174,16 @@ unsafe fn sums_in<const SLICED: bool, const FETCHED: bool>(
                         }
                         if is_last && !is_direct {
                             let part = part.part(rows.start);
+                            let [left_added, right_added] = match added.filter(|_| is_late) {
+                                Some(added) => [resume(&added.as_chunks().0[0]), resume(&added.as_chunks().0[1])],
+                                None => [zero(); 2],
+                            };
                             for ((to, sums), row) in part.rows(rows.len()).zip(room.first(rows.len())).zip(rows.clone())
                             {
                                 let (of_row, sums) = (spread(terms.of(row).to_ne_bytes()), sums.as_chunks().0);
                                 let (left, right) = to.split_at_mut(cols.min(WIDTH / 2));
-                                put(left, plus(resume(&sums[0]), of_row));
-                                put(right, plus(resume(&sums[1]), of_row));
+                                put(left, plus(plus(resume(&sums[0]), left_added), of_row));
+                                put(right, plus(plus(resume(&sums[1]), right_added), of_row));
                             }
                         }
                     }
