@@ -162,7 +162,8 @@ impl Small {
             fewer if fewer < height => kernel::height(rows, fewer),
             _ => height,
         };
-        if let Some(kept) = uniform.and_then(|offsets| finish.kept(offsets))
+        let kept = uniform.and_then(|offsets| finish.kept(offsets));
+        if let Some(kept) = kept
             && spans.is_none()
             && !Relay::pays(kernel, self.shape)
         {
@@ -186,7 +187,6 @@ impl Small {
         let floats = kernel.floats(depth).filter(|_| finish.makes_floats(&region));
         let mut relay_panels = Panels::<N>::NONE;
         let mut relay = uniform.and_then(|offsets| Relay::new(kernel, finish, offsets, self.shape, &mut relay_panels));
-        let kept = uniform.and_then(|offsets| finish.kept(offsets));
         // Not `step_by`, which divides.
         let (mut panel, mut first) = (0, 0);
         while first < cols {
@@ -255,7 +255,8 @@ impl Small {
         }
     }
 
-    /// Multiplies a tile of all lines and panels, one panel after the other, and makes bytes of so many rows at a time.
+    /// Multiplies a tile of all lines and panels, one panel after the other, and makes bytes of so many rows at a time: of few results
+    /// that takes less than to have them become bytes beside the next tile.
     #[inline(always)]
     fn finish_panels(&self, mut tile: Tile, finish: &TilesByPanels, acc: &mut [i32]) {
         let Self { plain: Plain { kernel, .. }, shape: Shape { rows, cols, .. }, ref tiles, .. } = *self;
