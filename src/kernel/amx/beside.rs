@@ -1,6 +1,5 @@
 //! Tiles whose sums become the result, each while the next one is multiplied.
 
-use super::registers::Place;
 use super::strips;
 use super::walk::{ROWS, Room, Rows, Strip, Way, with_room};
 use crate::kernel::relay::{Panel, Strip as Job, WIDTH};
@@ -17,11 +16,11 @@ pub(super) trait Outcome {
     /// Whether strips may be multiplied in slices: then rows are finished beside the last one, which has to take as long.
     const IS_SLICED: bool;
 
-    /// How many columns a panel has, and what each one's sums begin with, if not zeros.
+    /// How many columns a panel has.
     ///
     /// # Safety
     /// There is such a panel.
-    unsafe fn begin(&self, panel: usize) -> (usize, Option<&[i32; WIDTH]>);
+    unsafe fn width(&self, panel: usize) -> usize;
 
     /// What is added to the sums of each row, if not zeros.
     fn fill_terms(&self, rows: Range<usize>, terms: &mut [i32]);
@@ -87,10 +86,9 @@ unsafe fn multiply_in<O: Outcome, const SLICED: bool>(
                     let (now, before) = if turn == 0 { (even, odd) } else { (odd, even) };
                     // SAFETY: this function's own promise; and the room before was written.
                     unsafe {
-                        let (cols, first) = outcome.begin(panel);
-                        let rhs = &tile.rhs[panel * of_panel..];
+                        let (cols, rhs) = (outcome.width(panel), &tile.rhs[panel * of_panel..]);
                         let mut rest = || resting[panel - some.start].place();
-                        let from = if slice == 0 { first.map(Place::same) } else { Some(rest()) };
+                        let from = if slice == 0 { None } else { Some(rest()) };
                         let to = if is_last { now.place() } else { rest() };
                         match &mut open {
                             None => strip.multiply(SLICED.then_some(slice), rhs, cols, from, to, || {}),
@@ -171,10 +169,9 @@ impl<'a> Outcome for Bytes<'a> {
     const IS_SLICED: bool = true;
 
     #[inline(always)]
-    unsafe fn begin(&self, panel: usize) -> (usize, Option<&[i32; WIDTH]>) {
+    unsafe fn width(&self, panel: usize) -> usize {
         // SAFETY: this function's own promise.
-        let panel = unsafe { self.panel(panel) };
-        (panel.cols(), panel.added.as_flattened().first_chunk())
+        unsafe { self.panel(panel).cols() }
     }
 
     #[inline(always)]
@@ -210,8 +207,8 @@ impl Outcome for FloatParts<'_> {
     const IS_SLICED: bool = false;
 
     #[inline(always)]
-    unsafe fn begin(&self, panel: usize) -> (usize, Option<&[i32; WIDTH]>) {
-        (self.cols::<WIDTH>(panel).len(), None)
+    unsafe fn width(&self, panel: usize) -> usize {
+        self.cols::<WIDTH>(panel).len()
     }
 
     #[inline(always)]

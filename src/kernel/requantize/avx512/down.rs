@@ -56,6 +56,8 @@ pub(super) fn finish<const TERMS: bool>(panel: &Panel, to: &mut Block<u8>, sums:
 }
 
 struct Down {
+    /// What columns add to sums.
+    added: [Vector; 2],
     factor: [Vector; 2],
     /// One less than numbers are shifted.
     shift: [Vector; 2],
@@ -69,6 +71,7 @@ impl Down {
     fn of(panel: &Panel) -> Self {
         let shift = |half: usize| _mm512_sub_epi32(resume(&panel.exponent[half]), _mm512_set1_epi32(1));
         Self {
+            added: [resume(&panel.added[0]), resume(&panel.added[1])],
             factor: [resume(&panel.factor[0]), resume(&panel.factor[1])],
             shift: [shift(0), shift(1)],
             least: _mm512_set1_epi16(panel.last.least as i16),
@@ -82,7 +85,7 @@ impl Down {
     fn words<const TERMS: bool>(&self, sums: &[i32; 2 * LANES], term: i32) -> Vector {
         // Twice what they are to be, rounded down.
         let doubled = |half: usize| {
-            let mut x = resume(&sums.as_chunks().0[half]);
+            let mut x = plus(resume(&sums.as_chunks().0[half]), self.added[half]);
             if TERMS {
                 x = plus(x, _mm512_set1_epi32(term));
             }
