@@ -32,7 +32,7 @@ pub use activation::Activation;
 pub use binary::{Binary, Operation};
 pub(crate) use floats::FloatParts;
 pub use logistic::Logistic;
-pub(crate) use panels::{KeptPanels, TilesByPanels};
+pub(crate) use panels::KeptPanels;
 pub use quantize_down::QuantizeDown;
 pub(crate) use region::{LineOffsets, Region};
 pub(crate) use relay::{Panels, Relay};

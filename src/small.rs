@@ -4,7 +4,7 @@ use crate::blocks::Shape;
 use crate::buffer::Carver;
 use crate::kernel::{self, Kernel, Tile, relay};
 use crate::matrix::{Lines, Operand};
-use crate::output::{Finish, FloatParts, LineOffsets, Panels, Region, Relay, Sums, TilesByPanels};
+use crate::output::{Finish, FloatParts, KeptPanels, LineOffsets, Panels, Region, Relay, Sums};
 use crate::plain::{LHS, Plain, RHS};
 use crate::prepare::Prepared;
 use crate::source::Factor;
@@ -32,6 +32,10 @@ pub(crate) struct Ready<'p> {
     spans: Option<&'p [u8]>,
     row_offsets: LineOffsets<'p>,
     col_offsets: LineOffsets<'p>,
+    /// Those of all rows and of all columns, if they are the same.
+    uniform: Option<(i32, i32)>,
+    /// Whether tiles had better become bytes beside the next one's multiplications.
+    may_relay: bool,
 }
 
 impl Small {
@@ -70,8 +74,21 @@ impl Small {
     pub(crate) fn ready<'a>(&self, lhs: &Factor<'a>, rhs: &Factor<'a>) -> Option<Ready<'a>> {
         let packed = rhs.panels()?;
         let Prepared { bytes, sums, .. } = packed.prepared();
+        Some(self.beside(lhs, rhs, (bytes, sums, packed.spans())))
+    }
+
+    /// What is made ready of panels, their sums and what 16 bits hold of them.
+    #[inline(always)]
+    fn beside<'a>(
+        &self,
+        lhs: &Factor<'a>,
+        rhs: &Factor<'a>,
+        (bytes, sums, spans): (&'a [u8], &'a [i32], Option<&'a [u8]>),
+    ) -> Ready<'a> {
         let [row_offsets, col_offsets] = self.plain.offsets(lhs, rhs);
-        Some(Ready { bytes, sums, spans: packed.spans(), row_offsets, col_offsets })
+        let uniform = row_offsets.uniform().zip(col_offsets.uniform());
+        let may_relay = Relay::pays(self.plain.kernel, self.shape);
+        Ready { bytes, sums, spans, row_offsets, col_offsets, uniform, may_relay }
     }
 
     /// Computes it of operands like those it was made for, in `scratch`, of as many bytes as [`Small::scratch_len`] says, which
@@ -88,8 +105,7 @@ impl Small {
         let mut carver = Carver::new(scratch);
         let (bytes, sums) = (carver.bytes(self.room.rhs), carver.ints(self.room.rhs_sums));
         self.plain.kernel.pack_panels(unpacked, &self.plain.readings[RHS], 0..self.shape.cols, bytes, sums);
-        let [row_offsets, col_offsets] = self.plain.offsets(lhs, rhs);
-        let ready = Ready { bytes, sums, spans: None, row_offsets, col_offsets };
+        let ready = self.beside(lhs, rhs, (bytes, sums, None));
         self.run_on(operand, &ready, finish, carver);
     }
 
@@ -101,77 +117,95 @@ impl Small {
 
     #[inline(always)]
     fn run_on(&self, lhs: &Operand, ready: &Ready, finish: &Finish, carver: Carver) {
-        match self.plain.kernel.takes_panels() {
-            true => self.run_by_panels(lhs, ready, finish, carver),
-            false => self.run_in::<{ relay::TWICE_TWO }>(lhs, ready, finish, carver),
+        let Self { plain: Plain { kernel, .. }, shape: Shape { rows, cols, depth }, .. } = *self;
+        let _session = kernel.begin(rows);
+        let work = self.work(lhs, finish, carver);
+        let &Ready { bytes: panels, sums: col_sums, spans, uniform, may_relay, .. } = ready;
+        if let Some((out, offsets)) = finish.sums().zip(uniform)
+            && let Some(multiply) = kernel.sums(depth)
+        {
+            let sums = Sums { out, row: 0, cols: 0..cols, row_sums: work.row_sums, col_sums, offsets, depth };
+            let tile = Tile { height: self.tiles.height, ..self.tile(work.lines, panels, cols) };
+            // SAFETY: whoever has a kernel has a CPU that runs it, and the result is this product's own.
+            return unsafe { multiply(&tile, &sums) };
+        }
+        if let Some(kept) = uniform.and_then(|offsets| finish.kept(offsets))
+            && spans.is_none()
+            && !may_relay
+        {
+            return self.finish_panels(work, panels, kept, finish);
+        }
+        match kernel.takes_panels() {
+            true => self.run_by_panels(work, ready, finish),
+            false => self.run_in_order(work, ready, finish),
         }
     }
 
-    /// Apart, so that other kernels do not pay for the room.
+    /// The LHS as tiles read it, and the rest of the memory.
+    #[inline(always)]
+    fn work<'w>(&self, lhs: &Operand<'w>, finish: &Finish, mut carver: Carver<'w>) -> Work<'w> {
+        let Self { plain: Plain { kernel, readings, is_in_place, .. }, shape: Shape { rows, .. }, ref room, .. } =
+            *self;
+        let bytes = carver.bytes(room.lhs);
+        let (row_sums, ints) = carver.ints(room.ints(self.finishing(finish))).split_at_mut(room.lhs_sums);
+        let (acc, finishing) = ints.split_at_mut(room.acc);
+        let lines = if is_in_place {
+            let lines = lhs.lines();
+            kernel.sum_in_place(lines, &readings[LHS], row_sums);
+            lines
+        } else {
+            let pitch = self.tiles.pitch;
+            kernel.pack_lines_apart(lhs, &readings[LHS], 0..rows, pitch, bytes, row_sums);
+            Lines::packed(bytes, rows, pitch, 0..pitch)
+        };
+        Work { lines, row_sums, acc, finishing }
+    }
+
+    /// That of these lines and of some columns, whose panels are the first of those that follow each other.
+    #[inline(always)]
+    fn tile<'t>(&self, lhs: Lines<'t>, panels: &'t [u8], cols: usize) -> Tile<'t> {
+        let Plain { kernel, readings, .. } = self.plain;
+        let height = match kernel.together(&lhs) {
+            fewer if fewer < self.tiles.height => kernel::height(self.shape.rows, fewer),
+            _ => self.tiles.height,
+        };
+        Tile {
+            lhs,
+            height,
+            lhs_encoding: readings[LHS].to,
+            rhs_encoding: readings[RHS].to,
+            is_turned: self.plain.is_turned(),
+            rhs: panels,
+            cols,
+            reach: panels.len(),
+            fresh: true,
+            spans: Spans::Uniform(0),
+            sums: None,
+        }
+    }
+
+    /// Apart, so that other ways do not pay for the room.
     #[inline(never)]
-    fn run_by_panels(&self, lhs: &Operand, ready: &Ready, finish: &Finish, carver: Carver) {
-        self.run_in::<{ relay::TOGETHER }>(lhs, ready, finish, carver);
+    fn run_by_panels(&self, work: Work, ready: &Ready, finish: &Finish) {
+        self.run_in::<{ relay::TOGETHER }>(work, ready, finish);
+    }
+
+    /// As [`Small::run_by_panels`].
+    #[inline(never)]
+    fn run_in_order(&self, work: Work, ready: &Ready, finish: &Finish) {
+        self.run_in::<{ relay::TWICE_TWO }>(work, ready, finish);
     }
 
     /// With room for so many panels of a relay.
     #[inline(always)]
-    fn run_in<const N: usize>(&self, lhs: &Operand, ready: &Ready, finish: &Finish, mut carver: Carver) {
-        let Self { ref plain, shape: Shape { rows, cols, depth }, ref room, .. } = *self;
-        let Plain { kernel, readings, is_in_place, .. } = *plain;
-        let _session = kernel.begin(rows);
-        let Tiles { height, together, pitch, panel_len } = self.tiles;
-        let lhs_bytes = carver.bytes(room.lhs);
-        let (lhs_sums, ints) = carver.ints(room.ints(self.finishing(finish))).split_at_mut(room.lhs_sums);
-        let (acc, finishing) = ints.split_at_mut(room.acc);
-        let lines = if is_in_place {
-            let lines = lhs.lines();
-            kernel.sum_in_place(lines, &readings[LHS], lhs_sums);
-            lines
-        } else {
-            kernel.pack_lines_apart(lhs, &readings[LHS], 0..rows, pitch, lhs_bytes, lhs_sums);
-            Lines::packed(lhs_bytes, rows, pitch, 0..pitch)
-        };
-        let &Ready { bytes: panels, sums: rhs_sums, spans, row_offsets, col_offsets } = ready;
-        let uniform = row_offsets.uniform().zip(col_offsets.uniform());
+    fn run_in<const N: usize>(&self, work: Work, ready: &Ready, finish: &Finish) {
+        let Self { plain: Plain { kernel, .. }, shape: Shape { rows, cols, depth }, .. } = *self;
+        let Tiles { together, panel_len, .. } = self.tiles;
+        let Work { lines, row_sums: lhs_sums, acc, finishing } = work;
+        let &Ready { bytes: panels, sums: rhs_sums, spans, row_offsets, col_offsets, uniform, .. } = ready;
         let as_sums = finish.sums().zip(uniform);
-        // That of some panels, with which so many bytes of panels begin.
-        let tile = |(panels, reach): (_, usize), cols, spans, height| Tile {
-            lhs: lines,
-            height,
-            lhs_encoding: readings[LHS].to,
-            rhs_encoding: readings[RHS].to,
-            is_turned: plain.is_turned(),
-            rhs: panels,
-            cols,
-            reach,
-            fresh: true,
-            spans,
-            sums: None,
-        };
-        if let Some((out, offsets)) = as_sums
-            && let Some(multiply) = kernel.sums(depth)
-        {
-            let sums = Sums { out, row: 0, cols: 0..cols, row_sums: lhs_sums, col_sums: rhs_sums, offsets, depth };
-            let tile = tile((panels, panels.len()), cols, Spans::Uniform(0), height);
-            // SAFETY: whoever has a kernel has a CPU that runs it, and the result is this product's own.
-            unsafe { multiply(&tile, &sums) }
-            return;
-        }
-        let width = kernel.width;
-        let height = match kernel.together(&lines) {
-            fewer if fewer < height => kernel::height(rows, fewer),
-            _ => height,
-        };
         let kept = uniform.and_then(|offsets| finish.kept(offsets));
-        if let Some(kept) = kept
-            && spans.is_none()
-            && !Relay::pays(kernel, self.shape)
-        {
-            let region = Region { row_sums: lhs_sums, depth, ..Region::complete(0..rows, 0..cols) };
-            let tile = tile((panels, panels.len()), cols, Spans::Uniform(0), height);
-            self.finish_panels(tile, &kept.begin(finish, &region, finishing), acc);
-            return;
-        }
+        let width = kernel.width;
         let mut region = Region {
             rows: 0..0,
             cols: 0..0,
@@ -187,6 +221,7 @@ impl Small {
         let floats = kernel.floats(depth).filter(|_| finish.makes_floats(&region));
         let mut relay_panels = Panels::<N>::NONE;
         let mut relay = uniform.and_then(|offsets| Relay::new(kernel, finish, offsets, self.shape, &mut relay_panels));
+        let whole = self.tile(lines, panels, cols);
         // Not `step_by`, which divides.
         let (mut panel, mut first) = (0, 0);
         while first < cols {
@@ -206,17 +241,18 @@ impl Small {
                 Spans::PerStretch(&spans[panel * stretches..][..stretches])
             });
             let rest = &panels[panel * panel_len..];
-            let mut tile = tile((&rest[..count * panel_len], rest.len()), region.cols.len(), spans, height);
+            let (rhs, reach, cols) = (&rest[..count * panel_len], rest.len(), region.cols.len());
+            let mut tile = Tile { rhs, reach, cols, spans, sums: None, ..whole };
             // SAFETY: the result's columns are this product's own, here and below.
             if let Some(relay) = relay.as_mut().and_then(|relay| unsafe { relay.begin(&region, acc) }) {
-                (region.rows, region.row_sums) = (0..rows, &*lhs_sums);
+                (region.rows, region.row_sums) = (0..rows, lhs_sums);
                 // SAFETY: as above.
                 unsafe { relay.multiply(tile, &region, acc) }
                 (panel, first) = (panel + count, end);
                 continue;
             }
             if let Some(multiply) = floats {
-                (region.rows, region.row_sums) = (0..rows, &*lhs_sums);
+                (region.rows, region.row_sums) = (0..rows, lhs_sums);
                 let floats = FloatParts::new(finish, &region).expect("as of all columns");
                 // SAFETY: as above.
                 unsafe { multiply(&tile, &floats) }
@@ -255,14 +291,18 @@ impl Small {
         }
     }
 
-    /// Multiplies a tile of all lines and panels, one panel after the other, and makes bytes of so many rows at a time: of few results
-    /// that takes less than to have them become bytes beside the next tile.
+    /// Multiplies and makes bytes of so many rows at a time, one panel after the other: of few results that takes less than to have
+    /// them become bytes beside the next tile.
     #[inline(always)]
-    fn finish_panels(&self, mut tile: Tile, finish: &TilesByPanels, acc: &mut [i32]) {
-        let Self { plain: Plain { kernel, .. }, shape: Shape { rows, cols, .. }, ref tiles, .. } = *self;
-        let (lines, mut rest, mut first) = (tile.lhs, tile.rhs, 0);
+    fn finish_panels(&self, work: Work, mut panels: &[u8], kept: &KeptPanels, finish: &Finish) {
+        let Self { plain: Plain { kernel, .. }, shape: Shape { rows, cols, depth }, ref tiles, .. } = *self;
+        let Work { lines, row_sums, acc, finishing } = work;
+        let region = Region { row_sums, depth, ..Region::complete(0..rows, 0..cols) };
+        let finish = kept.begin(finish, &region, finishing);
+        let mut tile = self.tile(lines, panels, cols);
+        let mut first = 0;
         while first < cols {
-            (tile.rhs, tile.reach) = (&rest[..tiles.panel_len], rest.len());
+            (tile.rhs, tile.reach) = (&panels[..tiles.panel_len], panels.len());
             tile.cols = kernel.width.min(cols - first);
             let mut top = 0;
             while top < rows {
@@ -275,9 +315,19 @@ impl Small {
                     finish.finish(some, first, acc);
                 }
             }
-            (rest, first) = (&rest[tiles.panel_len..], first + kernel.width);
+            (panels, first) = (&panels[tiles.panel_len..], first + kernel.width);
         }
     }
+}
+
+/// What a product is computed of and in, besides the RHS.
+struct Work<'w> {
+    /// As tiles read them.
+    lines: Lines<'w>,
+    row_sums: &'w [i32],
+    /// Where tiles are summed, and where they are finished.
+    acc: &'w mut [i32],
+    finishing: &'w mut [i32],
 }
 
 /// How a product is cut.

@@ -236,21 +236,34 @@ fn add_group<const W: usize, const SIGNED: bool>(sums: Vector, group: &[[u8; 4];
     dot::<SIGNED>(sums, load(bytes), _mm512_set1_epi8(1))
 }
 
-/// The sums of the numbers of sixteen lines, or of fewer. Of four that are not all there, the last is summed again and again.
+/// The sums of the numbers of sixteen lines, or of fewer.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 pub(super) fn sum_sixteen(lines: &Lines, encoding: Encoding, sums: &mut [i32]) {
-    let (whole, rest) = (sums.len() / 4, sums.len() % 4);
-    let mut fours = [zero(); 4];
-    for (i, four) in fours[..whole].iter_mut().enumerate() {
-        let lines = lines.part(4 * i..4 * i + 4);
-        *four = sums_of_four([lines.get(0), lines.get(1), lines.get(2), lines.get(3)], encoding);
+    match (encoding, lines.len() < 64) {
+        (Encoding::U8, true) => sum_sixteen_as::<false, true>(lines, sums),
+        (Encoding::U8, false) => sum_sixteen_as::<false, false>(lines, sums),
+        (Encoding::S8, true) => sum_sixteen_as::<true, true>(lines, sums),
+        (Encoding::S8, false) => sum_sixteen_as::<true, false>(lines, sums),
     }
-    if rest > 0 {
-        let lines = lines.part(4 * whole..sums.len());
-        let last = lines.get(rest - 1);
-        let second = if rest > 1 { lines.get(1) } else { last };
-        fours[whole] = sums_of_four([lines.get(0), second, last, last], encoding);
+}
+
+/// The same of numbers that are signed or not, and of lines that are shorter than a vector or not. Of four that are not all there, the
+/// last is summed again and again.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+fn sum_sixteen_as<const SIGNED: bool, const SHORT: bool>(lines: &Lines, sums: &mut [i32]) {
+    let Some(last) = sums.len().checked_sub(1) else { return };
+    let mut fours = [zero(); 4];
+    for (i, four) in fours.iter_mut().enumerate() {
+        if 4 * i > last {
+            break;
+        }
+        let mut of_four: [&[u8]; 4] = [&[]; 4];
+        for (j, line) in of_four.iter_mut().enumerate() {
+            *line = lines.get(last.min(4 * i + j));
+        }
+        *four = sums_of_four::<SIGNED, SHORT>(of_four);
     }
     let join = |a, b| plus(_mm512_shuffle_i32x4::<EVEN_QUARTERS>(a, b), _mm512_shuffle_i32x4::<ODD_QUARTERS>(a, b));
     put(sums, join(join(fours[0], fours[1]), join(fours[2], fours[3])));
@@ -259,31 +272,22 @@ pub(super) fn sum_sixteen(lines: &Lines, encoding: Encoding, sums: &mut [i32]) {
 /// Sums of four lines, each of as many numbers, four times.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-fn sums_of_four(lines: [&[u8]; 4], encoding: Encoding) -> Vector {
-    match encoding {
-        Encoding::U8 => sums_of_four_as::<false>(lines),
-        Encoding::S8 => sums_of_four_as::<true>(lines),
-    }
-}
-
-/// The same of numbers that are signed or not.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-fn sums_of_four_as<const SIGNED: bool>(lines: [&[u8]; 4]) -> Vector {
+fn sums_of_four<const SIGNED: bool, const SHORT: bool>(lines: [&[u8]; 4]) -> Vector {
     let len = lines[0].len();
+    let whole = if SHORT { 0 } else { len / 64 * 64 };
     let rest = (1 << (len % 64)) - 1;
     let ones = _mm512_set1_epi8(1);
     let mut sums = [zero(); 4];
-    for at in (0..len / 64 * 64).step_by(64) {
+    for at in (0..whole).step_by(64) {
         for (sum, line) in sums.iter_mut().zip(lines) {
             // SAFETY: the slice covers the 64 bytes read.
             *sum = dot::<SIGNED>(*sum, unsafe { _mm512_loadu_epi8(line[at..at + 64].as_ptr().cast()) }, ones);
         }
     }
-    if rest > 0 {
+    if SHORT || rest > 0 {
         for (sum, line) in sums.iter_mut().zip(lines) {
             // SAFETY: the bytes of the mask are those of the slice.
-            let last = unsafe { _mm512_maskz_loadu_epi8(rest, line[len / 64 * 64..len].as_ptr().cast()) };
+            let last = unsafe { _mm512_maskz_loadu_epi8(rest, line[whole..len].as_ptr().cast()) };
             *sum = dot::<SIGNED>(*sum, last, ones);
         }
     }
