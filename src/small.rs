@@ -9,6 +9,7 @@ use crate::plain::{LHS, Plain, RHS};
 use crate::prepare::Prepared;
 use crate::source::Factor;
 use crate::span::{self, Spans};
+use std::ops::Range;
 
 /// The most multiplications, the most memory to pack both operands and to sum in, which any L2 holds, and the most depth, of
 /// which more would be cut into slices.
@@ -34,7 +35,7 @@ pub(crate) struct Ready<'p> {
     col_offsets: LineOffsets<'p>,
     /// Those of all rows and of all columns, if they are the same.
     uniform: Option<(i32, i32)>,
-    /// Whether tiles had better become bytes beside the next one's multiplications.
+    /// Whether tiles had better become bytes beside the next one's multiplications, if they can.
     may_relay: bool,
 }
 
@@ -120,7 +121,7 @@ impl Small {
         let Self { plain: Plain { kernel, .. }, shape: Shape { rows, cols, depth }, .. } = *self;
         let _session = kernel.begin(rows);
         let work = self.work(lhs, finish, carver);
-        let &Ready { bytes: panels, sums: col_sums, spans, uniform, may_relay, .. } = ready;
+        let &Ready { bytes: panels, sums: col_sums, uniform, may_relay, .. } = ready;
         if let Some((out, offsets)) = finish.sums().zip(uniform)
             && let Some(multiply) = kernel.sums(depth)
         {
@@ -130,14 +131,16 @@ impl Small {
             return unsafe { multiply(&tile, &sums) };
         }
         if let Some(kept) = uniform.and_then(|offsets| finish.kept(offsets))
-            && spans.is_none()
             && !may_relay
         {
-            return self.finish_panels(work, panels, kept, finish);
+            let Work { lines, row_sums, acc, finishing } = work;
+            let tile = self.tile(lines, panels, cols);
+            return self.finish_by_kept(tile, self.region(ready, row_sums), kept, finish, (acc, finishing));
         }
-        match kernel.takes_panels() {
-            true => self.run_by_panels(work, ready, finish),
-            false => self.run_in_order(work, ready, finish),
+        match (may_relay, kernel.takes_panels()) {
+            (false, _) => self.run_by_tiles(work, ready, finish),
+            (true, true) => self.relay_by_panels(work, ready, finish),
+            (true, false) => self.relay_in_order(work, ready, finish),
         }
     }
 
@@ -184,139 +187,179 @@ impl Small {
         }
     }
 
-    /// Apart, so that other ways do not pay for the room.
-    #[inline(never)]
-    fn run_by_panels(&self, work: Work, ready: &Ready, finish: &Finish) {
-        self.run_in::<{ relay::TOGETHER }>(work, ready, finish);
-    }
-
-    /// As [`Small::run_by_panels`].
-    #[inline(never)]
-    fn run_in_order(&self, work: Work, ready: &Ready, finish: &Finish) {
-        self.run_in::<{ relay::TWICE_TWO }>(work, ready, finish);
-    }
-
-    /// With room for so many panels of a relay.
+    /// All of the result, of which nothing is finished yet.
     #[inline(always)]
-    fn run_in<const N: usize>(&self, work: Work, ready: &Ready, finish: &Finish) {
-        let Self { plain: Plain { kernel, .. }, shape: Shape { rows, cols, depth }, .. } = *self;
-        let Tiles { together, panel_len, .. } = self.tiles;
-        let Work { lines, row_sums: lhs_sums, acc, finishing } = work;
-        let &Ready { bytes: panels, sums: rhs_sums, spans, row_offsets, col_offsets, uniform, .. } = ready;
-        let as_sums = finish.sums().zip(uniform);
-        let kept = uniform.and_then(|offsets| finish.kept(offsets));
-        let width = kernel.width;
-        let mut region = Region {
-            rows: 0..0,
-            cols: 0..0,
-            depth,
-            row_sums: &[],
-            col_sums: &[],
-            row_originals: &[],
-            col_originals: &[],
-            row_offsets,
-            col_offsets,
-            rescale: None,
-        };
-        let floats = kernel.floats(depth).filter(|_| finish.makes_floats(&region));
-        let mut relay_panels = Panels::<N>::NONE;
-        let mut relay = uniform.and_then(|offsets| Relay::new(kernel, finish, offsets, self.shape, &mut relay_panels));
-        let whole = self.tile(lines, panels, cols);
-        // Not `step_by`, which divides.
-        let (mut panel, mut first) = (0, 0);
-        while first < cols {
-            let end = match &mut relay {
-                Some(relay) => {
-                    (region.cols, region.col_sums) = (first..cols, rhs_sums.get(first..).unwrap_or_default());
-                    relay.write_panels(&region)
-                }
-                None if floats.is_some() => cols,
-                None => cols.min(first + width),
-            };
-            let count = if end - first <= width { 1 } else { (end - first).div_ceil(width) };
-            region.cols = first..end;
-            region.col_sums = rhs_sums.get(first..first + count * width).unwrap_or_default();
-            let spans = spans.map_or(Spans::Uniform(0), |spans| {
-                let stretches = depth.div_ceil(span::DEPTHS);
-                Spans::PerStretch(&spans[panel * stretches..][..stretches])
-            });
-            let rest = &panels[panel * panel_len..];
-            let (rhs, reach, cols) = (&rest[..count * panel_len], rest.len(), region.cols.len());
-            let mut tile = Tile { rhs, reach, cols, spans, sums: None, ..whole };
-            // SAFETY: the result's columns are this product's own, here and below.
-            if let Some(relay) = relay.as_mut().and_then(|relay| unsafe { relay.begin(&region, acc) }) {
-                (region.rows, region.row_sums) = (0..rows, lhs_sums);
-                // SAFETY: as above.
-                unsafe { relay.multiply(tile, &region, acc) }
-                (panel, first) = (panel + count, end);
-                continue;
+    fn region<'r>(&self, ready: &Ready<'r>, row_sums: &'r [i32]) -> Region<'r> {
+        let Shape { rows, cols, depth } = self.shape;
+        let &Ready { sums: col_sums, row_offsets, col_offsets, .. } = ready;
+        Region { depth, row_sums, col_sums, row_offsets, col_offsets, ..Region::complete(0..rows, 0..cols) }
+    }
+
+    /// The tiles of a tile of all rows and of these columns, one panel after the other.
+    #[inline(always)]
+    fn tiles_of<'t>(&self, tile: &Tile<'t>, cols: Range<usize>, spans: Option<&'t [u8]>) -> TilesOf<'t, '_> {
+        TilesOf { small: self, lines: tile.lhs, panels: tile.rhs, spans, cols, top: 0 }
+    }
+
+    /// Multiplies the tiles of a region of all rows, each of which then becomes bytes by a kept panel: of few results that takes less
+    /// than to have them become bytes beside the next tile.
+    #[inline(always)]
+    fn finish_by_kept(
+        &self,
+        mut tile: Tile,
+        region: Region,
+        kept: &KeptPanels,
+        finish: &Finish,
+        (acc, finishing): (&mut [i32], &mut [i32]),
+    ) {
+        let Plain { kernel, .. } = self.plain;
+        let finish = kept.begin(finish, &region, finishing);
+        let mut tiles = self.tiles_of(&tile, region.cols, None);
+        while let Some((rows, cols)) = tiles.next(&mut tile) {
+            // SAFETY: whoever has a kernel has a CPU that runs it, and each tile's part of the result is its own.
+            unsafe {
+                kernel.multiply(&mut tile, acc);
+                finish.finish(rows, cols.start, acc);
             }
-            if let Some(multiply) = floats {
-                (region.rows, region.row_sums) = (0..rows, lhs_sums);
+        }
+    }
+
+    /// Tile by tile, or all at once into floats. Apart, so that what takes less time does not pay for it.
+    #[inline(never)]
+    fn run_by_tiles(&self, work: Work, ready: &Ready, finish: &Finish) {
+        let Self { plain: Plain { kernel, .. }, shape: Shape { cols, depth, .. }, .. } = *self;
+        let Work { lines, row_sums, acc, finishing } = work;
+        let mut tile = self.tile(lines, ready.bytes, cols);
+        if let Some((out, offsets)) = finish.sums().zip(ready.uniform) {
+            let mut tiles = self.tiles_of(&tile, 0..cols, ready.spans);
+            while let Some((rows, cols)) = tiles.next(&mut tile) {
+                let row_sums = row_sums.get(rows.clone()).unwrap_or_default();
+                let col_sums = ready.sums.get(cols.start..cols.start + kernel.width).unwrap_or_default();
+                tile.sums = Some(Sums { out, row: rows.start, cols, row_sums, col_sums, offsets, depth });
+                // SAFETY: whoever has a kernel has a CPU that runs it, and each tile's part of the result is its own.
+                unsafe { kernel.multiply(&mut tile, acc) }
+            }
+            return;
+        }
+        let region = self.region(ready, row_sums);
+        match kernel.floats(depth).filter(|_| finish.makes_floats(&region)) {
+            Some(multiply) => {
                 let floats = FloatParts::new(finish, &region).expect("as of all columns");
                 // SAFETY: as above.
                 unsafe { multiply(&tile, &floats) }
-                (panel, first) = (panel + count, end);
-                continue;
             }
-            let mut top = 0;
-            while top < rows {
-                region.rows = top..rows.min(top + together);
-                region.row_sums = lhs_sums.get(region.rows.clone()).unwrap_or_default();
-                tile.lhs = lines.part(region.rows.clone());
-                if let Some((out, offsets)) = as_sums {
-                    let (cols, row_sums, col_sums) = (region.cols.clone(), region.row_sums, region.col_sums);
-                    tile.sums = Some(Sums { out, row: top, cols, row_sums, col_sums, offsets, depth });
-                }
-                // SAFETY: whoever has a kernel has a CPU that runs it, and each tile's part of the result is its own.
-                unsafe { kernel.multiply(&mut tile, acc) }
-                top = region.rows.end;
-                if as_sums.is_none() {
-                    // SAFETY: as above.
-                    unsafe {
-                        match kept {
-                            Some(kept) => {
-                                kept.begin(finish, &region, finishing).finish(region.rows.clone(), first, acc)
-                            }
-                            None => (kernel.finish)(finish, &region, acc, finishing),
-                        }
-                    }
-                }
-            }
-            (panel, first) = (panel + count, end);
-        }
-        if let Some(relay) = &mut relay {
-            // SAFETY: as above.
-            unsafe { relay.end(acc) }
+            None => self.finish_tiles(tile, region, ready.spans, finish, (acc, finishing)),
         }
     }
 
-    /// Multiplies and makes bytes of so many rows at a time, one panel after the other: of few results that takes less than to have
-    /// them become bytes beside the next tile.
+    /// Multiplies and finishes the tiles of a region of all rows.
     #[inline(always)]
-    fn finish_panels(&self, work: Work, mut panels: &[u8], kept: &KeptPanels, finish: &Finish) {
-        let Self { plain: Plain { kernel, .. }, shape: Shape { rows, cols, depth }, ref tiles, .. } = *self;
-        let Work { lines, row_sums, acc, finishing } = work;
-        let region = Region { row_sums, depth, ..Region::complete(0..rows, 0..cols) };
-        let finish = kept.begin(finish, &region, finishing);
-        let mut tile = self.tile(lines, panels, cols);
-        let mut first = 0;
-        while first < cols {
-            (tile.rhs, tile.reach) = (&panels[..tiles.panel_len], panels.len());
-            tile.cols = kernel.width.min(cols - first);
-            let mut top = 0;
-            while top < rows {
-                let some = top..rows.min(top + tiles.together);
-                tile.lhs = lines.part(some.clone());
-                top = some.end;
-                // SAFETY: whoever has a kernel has a CPU that runs it, and each tile's part of the result is its own.
-                unsafe {
-                    kernel.multiply(&mut tile, acc);
-                    finish.finish(some, first, acc);
-                }
+    fn finish_tiles<'t>(
+        &self,
+        mut tile: Tile<'t>,
+        mut region: Region,
+        spans: Option<&'t [u8]>,
+        finish: &Finish,
+        (acc, finishing): (&mut [i32], &mut [i32]),
+    ) {
+        let Plain { kernel, .. } = self.plain;
+        let (row_sums, col_sums, all) = (region.row_sums, region.col_sums, region.cols.clone());
+        let mut tiles = self.tiles_of(&tile, all.clone(), spans);
+        while let Some((rows, cols)) = tiles.next(&mut tile) {
+            let first = cols.start - all.start;
+            region.row_sums = row_sums.get(rows.clone()).unwrap_or_default();
+            region.col_sums = col_sums.get(first..first + kernel.width).unwrap_or_default();
+            (region.rows, region.cols) = (rows, cols);
+            // SAFETY: whoever has a kernel has a CPU that runs it, and each tile's part of the result is its own.
+            unsafe {
+                kernel.multiply(&mut tile, acc);
+                (kernel.finish)(finish, &region, acc, finishing);
             }
-            (panels, first) = (&panels[tiles.panel_len..], first + kernel.width);
         }
+    }
+
+    /// Apart, so that other ways do not pay for the room.
+    #[inline(never)]
+    fn relay_by_panels(&self, work: Work, ready: &Ready, finish: &Finish) {
+        self.relay::<{ relay::TOGETHER }>(work, ready, finish);
+    }
+
+    /// As [`Small::relay_by_panels`].
+    #[inline(never)]
+    fn relay_in_order(&self, work: Work, ready: &Ready, finish: &Finish) {
+        self.relay::<{ relay::TWICE_TWO }>(work, ready, finish);
+    }
+
+    /// Multiplies panels, as many as there is room for, while tiles of those before become bytes, if they can.
+    #[inline(always)]
+    fn relay<const N: usize>(&self, work: Work, ready: &Ready, finish: &Finish) {
+        let Self { plain: Plain { kernel, .. }, shape, ref tiles, .. } = *self;
+        let mut room = Panels::<N>::NONE;
+        let relay = ready.uniform.and_then(|offsets| Relay::new(kernel, finish, offsets, shape, &mut room));
+        let Some(mut relay) = relay else { return self.run_by_tiles(work, ready, finish) };
+        let Work { lines, row_sums, acc, finishing } = work;
+        let whole = self.tile(lines, ready.bytes, shape.cols);
+        let (mut first, mut panels) = (0, ready.bytes);
+        while first < shape.cols {
+            let mut region = self.region(ready, row_sums);
+            (region.cols, region.col_sums) = (first..shape.cols, ready.sums.get(first..).unwrap_or_default());
+            region.cols.end = relay.write_panels(&region);
+            let cols = region.cols.len();
+            let (rhs, others) = panels.split_at(cols.div_ceil(kernel.width) * tiles.panel_len);
+            let tile = Tile { rhs, reach: panels.len(), cols, sums: None, ..whole };
+            // SAFETY: the result's columns are this product's own, here and below.
+            match unsafe { relay.begin(&region, acc) } {
+                // SAFETY: as above.
+                Some(relay) => unsafe { relay.multiply(tile, &region, acc) },
+                None => match ready.uniform.and_then(|offsets| finish.kept(offsets)) {
+                    Some(kept) => self.finish_by_kept(tile, region, kept, finish, (acc, finishing)),
+                    None => self.finish_tiles(tile, region, None, finish, (acc, finishing)),
+                },
+            }
+            (first, panels) = (first + cols, others);
+        }
+        // SAFETY: as above.
+        unsafe { relay.end(acc) }
+    }
+}
+
+/// Tiles of so many rows and of one panel, the panels one after the other.
+struct TilesOf<'t, 's> {
+    small: &'s Small,
+    lines: Lines<'t>,
+    /// From the next tile's on.
+    panels: &'t [u8],
+    spans: Option<&'t [u8]>,
+    cols: Range<usize>,
+    /// The next tile's first row.
+    top: usize,
+}
+
+impl<'t> TilesOf<'t, '_> {
+    /// Makes the next one of the one before, and tells its rows and columns.
+    #[inline(always)]
+    fn next(&mut self, tile: &mut Tile<'t>) -> Option<(Range<usize>, Range<usize>)> {
+        let Small { plain: Plain { kernel, .. }, shape: Shape { rows, depth, .. }, tiles, .. } = self.small;
+        if self.top == *rows {
+            (self.top, self.cols.start) = (0, self.cols.start + kernel.width);
+            self.panels = &self.panels[tiles.panel_len..];
+        }
+        if self.cols.start >= self.cols.end {
+            return None;
+        }
+        let cols = self.cols.start..self.cols.end.min(self.cols.start + kernel.width);
+        if self.top == 0 {
+            (tile.rhs, tile.reach) = (&self.panels[..tiles.panel_len], self.panels.len());
+            tile.cols = cols.len();
+            if let Some(spans) = self.spans {
+                let (of_panel, others) = spans.split_at(depth.div_ceil(span::DEPTHS));
+                (tile.spans, self.spans) = (Spans::PerStretch(of_panel), Some(others));
+            }
+        }
+        let some = self.top..(*rows).min(self.top + tiles.together);
+        tile.lhs = self.lines.part(some.clone());
+        self.top = some.end;
+        Some((some, cols))
     }
 }
 

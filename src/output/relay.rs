@@ -52,7 +52,7 @@ impl<'r, 'a> Relay<'r, 'a> {
         const DEEP: usize = 1024;
         let few = if kernel.takes_panels() { RESULTS_OF_PANELS } else { RESULTS };
         let is_much = rows.saturating_mul(whole(cols)) >= few || depth >= DEEP;
-        kernel.relays(rows) && depth >= LEAST_DEPTH && is_much
+        kernel.relay.is_some() && kernel.relays(rows) && depth >= LEAST_DEPTH && is_much
     }
 
     /// That of a product of such a shape, all of whose rows have the same offsets. None if its tiles cannot be finished so, or it
