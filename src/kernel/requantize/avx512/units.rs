@@ -10,7 +10,7 @@ use std::arch::x86_64::*;
 use std::ops::Range;
 
 /// What makes bytes of rows of sums, to which what a panel's columns add is still to be added, and brings one after the other to its
-/// place. (For tiles to begin with that took up to a fifth of the time: 128 x 128 x 128.)
+/// place. (To begin tiles with that takes longer, most so where two threads share a processor.)
 pub(in crate::kernel) struct Finisher<'a> {
     panel: &'a Panel,
     to: Block<'a, u8>,
