@@ -75,12 +75,12 @@ impl Small {
     pub(crate) fn ready<'a>(&self, lhs: &Factor<'a>, rhs: &Factor<'a>) -> Option<Ready<'a>> {
         let packed = rhs.panels()?;
         let Prepared { bytes, sums, .. } = packed.prepared();
-        Some(self.beside(lhs, rhs, (bytes, sums, packed.spans())))
+        Some(self.of_panels(lhs, rhs, (bytes, sums, packed.spans())))
     }
 
     /// What is made ready of panels, their sums and what 16 bits hold of them.
     #[inline(always)]
-    fn beside<'a>(
+    fn of_panels<'a>(
         &self,
         lhs: &Factor<'a>,
         rhs: &Factor<'a>,
@@ -106,7 +106,7 @@ impl Small {
         let mut carver = Carver::new(scratch);
         let (bytes, sums) = (carver.bytes(self.room.rhs), carver.ints(self.room.rhs_sums));
         self.plain.kernel.pack_panels(unpacked, &self.plain.readings[RHS], 0..self.shape.cols, bytes, sums);
-        let ready = self.beside(lhs, rhs, (bytes, sums, None));
+        let ready = self.of_panels(lhs, rhs, (bytes, sums, None));
         self.run_on(operand, &ready, finish, carver);
     }
 
@@ -116,6 +116,7 @@ impl Small {
         self.run_on(lhs, ready, finish, Carver::new(scratch));
     }
 
+    /// By panels that are ready, in the way that suits the result; in the memory that they leave.
     #[inline(always)]
     fn run_on(&self, lhs: &Operand, ready: &Ready, finish: &Finish, carver: Carver) {
         let Self { plain: Plain { kernel, .. }, shape: Shape { rows, cols, depth }, .. } = *self;
@@ -133,6 +134,7 @@ impl Small {
         if let Some(kept) = uniform.and_then(|offsets| finish.kept(offsets))
             && !may_relay
         {
+            // Of few results that takes less than to have them become bytes beside the next tile.
             let Work { lines, row_sums, acc, finishing } = work;
             let tile = self.tile(lines, panels, cols);
             return self.finish_by_kept(tile, self.region(ready, row_sums), kept, finish, (acc, finishing));
@@ -201,8 +203,7 @@ impl Small {
         TilesOf { small: self, lines: tile.lhs, panels: tile.rhs, spans, cols, top: 0 }
     }
 
-    /// Multiplies the tiles of a region of all rows, each of which then becomes bytes by a kept panel: of few results that takes less
-    /// than to have them become bytes beside the next tile.
+    /// Multiplies the tiles of a region of all rows, each of which then becomes bytes by a kept panel.
     #[inline(always)]
     fn finish_by_kept(
         &self,
@@ -224,7 +225,7 @@ impl Small {
         }
     }
 
-    /// Tile by tile, or all at once into floats. Apart, so that what takes less time does not pay for it.
+    /// Tile by tile, or all at once into floats. Apart, so that what takes less time pays for no room of this.
     #[inline(never)]
     fn run_by_tiles(&self, work: Work, ready: &Ready, finish: &Finish) {
         let Self { plain: Plain { kernel, .. }, shape: Shape { cols, depth, .. }, .. } = *self;
@@ -278,13 +279,13 @@ impl Small {
         }
     }
 
-    /// Apart, so that other ways do not pay for the room.
+    /// A relay of a kernel that takes all panels; apart, as [`Small::run_by_tiles`].
     #[inline(never)]
     fn relay_by_panels(&self, work: Work, ready: &Ready, finish: &Finish) {
         self.relay::<{ relay::TOGETHER }>(work, ready, finish);
     }
 
-    /// As [`Small::relay_by_panels`].
+    /// A relay of another kernel.
     #[inline(never)]
     fn relay_in_order(&self, work: Work, ready: &Ready, finish: &Finish) {
         self.relay::<{ relay::TWICE_TWO }>(work, ready, finish);

@@ -269,7 +269,7 @@ fn sum_sixteen_as<const SIGNED: bool, const SHORT: bool>(lines: &Lines, sums: &m
     put(sums, join(join(fours[0], fours[1]), join(fours[2], fours[3])));
 }
 
-/// Sums of four lines, each of as many numbers, four times.
+/// Sums of four lines, each of as many numbers, four times; of fewer than 64 if they are short.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 fn sums_of_four<const SIGNED: bool, const SHORT: bool>(lines: [&[u8]; 4]) -> Vector {

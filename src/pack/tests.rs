@@ -117,10 +117,10 @@ fn all_lines_are_packed_as_one() {
     }
 }
 
-/// However many lines there are, and wherever they end, within what is summed at once.
+/// However many lines there are, more than sixteen, too, which some kernels sum at once, and wherever they end.
 #[test]
 fn every_kernel_sums_the_numbers_of_lines() {
-    let (most, pitch) = (11, 150);
+    let (most, pitch) = (18, 150);
     let data = noise(3, false, most * pitch);
     for kernel in Kernel::available().chain(ODD_KERNELS).filter(|kernel| kernel.groups.are_bytes()) {
         for (lines, depth) in (1..=most).flat_map(|lines| (0..=pitch).map(move |depth| (lines, depth))) {
