@@ -63,7 +63,7 @@ RUSTFLAGS="${standard_library[*]}" cmake --build "$directory/capi" --parallel 2 
 programs=$directory/capi/cmake/capi-tests/programs
 
 # The unit tests do without the packages that only other tests need, and without what makes a compiler slow.
-unit_tests=$(RUSTFLAGS="--cfg sanitized ${standard_library[*]}" CARGO_PROFILE_RELEASE_LTO=off \
+unit_tests=$(RUSTFLAGS="--cfg emulated ${standard_library[*]}" CARGO_PROFILE_RELEASE_LTO=off \
   CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_DEBUG=0 CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS=true \
   /usr/bin/cargo test --locked --lib --release --no-run --message-format=json --target "$target" \
   --target-dir "$directory/unit" 2>"$directory/unit.log" |
@@ -80,12 +80,16 @@ for processor in cortex-a53:neon neoverse-n1:dotprod max:i8mm; do
   emulated "$cpu" 120 "$programs/golden_hashes" capi-tests/data/golden_hashes.txt | tee "$directory/golden.log"
   grep -qx "kernel: $best" "$directory/golden.log" ||
     { echo "arm: $cpu does not take the kernel $best"; exit 1; }
-  # What goes over the kernels; where only the tiles differ from those of the first, what multiplies, but for the largest products
-  # and those that are for kernels of another architecture.
-  tests=(every_kernel)
-  [ "$cpu" = cortex-a53 ] ||
-    tests=(kernel:: conv:: pack:: --skip tiles_of_every_depth --skip a_product_of_many_blocks --skip a_product_cut_into_blocks
-      --skip products_of_64_columns --skip lines_a_memory_page_apart)
+  # What goes over the kernels; where only the tiles differ from those of the first, what multiplies. The last runs all kernels,
+  # so there is more, but for the largest products and those that are for kernels of another architecture.
+  case $best in
+    neon) tests=(every_kernel) ;;
+    dotprod) tests=(kernel::tests::every_kernel kernel::weighted conv::tests::every_kernel_agrees_with conv::depthwise) ;;
+    *)
+      tests=(kernel:: conv:: pack:: --skip tiles_of_every_depth --skip a_product_of_many_blocks --skip a_product_cut_into_blocks
+        --skip products_of_64_columns --skip lines_a_memory_page_apart)
+      ;;
+  esac
   PROPTEST_CASES=8 emulated "$cpu" 900 "$unit_tests" --test-threads 2 "${tests[@]}"
 done
 

@@ -8,13 +8,9 @@ export RUSTC_BOOTSTRAP=1
 # shellcheck disable=SC2034 # for the scripts
 machine=$(rustc -vV | sed -n 's/^host: //p')
 
-# Kernels that this processor does not run take most of the time to compile, and more so with what a sanitizer adds.
-kernels=
-if [ "$(uname -m)" = x86_64 ] && ! grep -qwE 'avx512bw|avx_vnni' /proc/cpuinfo; then kernels='--cfg only_avx2'; fi
-
 # `sanitizer address` prints the flags. The toolchains of rustup bring the runtime; Debian's leave that to Clang.
 sanitizer() {
-  printf -- '--cfg sanitized %s -Zsanitizer=%s' "$kernels" "$1"
+  printf -- '-Zsanitizer=%s' "$1"
   compgen -G "$("${RUSTC:-rustc}" --print target-libdir)/librustc*_rt.${1:0:1}san.a" >/dev/null ||
     printf ' -Zexternal-clangrt -Clinker=clang -Clink-arg=-fsanitize=%s' "$1"
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs all tests: formatting, lints, the Rust tests, and the C and C++ programs, on every kernel that this processor runs;
-# those it does not run, and those for Arm, are run on emulated ones. The Rust tests run once more under sanitizers, and a
-# fuzzer calls the C interface.
+# those it does not run, and those for Arm, are run on emulated ones. Some programs run once more under sanitizers,
+# and a fuzzer calls the C interface.
 #
 # Two steps at a time, and all of them, whatever fails. What a step printed is shown when it ends, and how long it took.
 set -euo pipefail
@@ -34,7 +34,7 @@ programs() {
   bash capi-tests/emulated.sh
 }
 
-# The thread pool, in the orders of events that loom finds with three preemptions. Loom itself is what takes time: all else
+# The thread pool, in the orders of events that loom finds with two or three preemptions. Loom itself is what takes time: all else
 # is compiled without optimizations, which would take longer.
 model_check() {
   CARGO_PROFILE_DEV_OPT_LEVEL=0 RUSTFLAGS="--cfg loom" cargo test --locked --lib --target-dir target/loom pool
@@ -80,9 +80,8 @@ trap stop EXIT
 # A compiler at the end of a crate keeps one processor busy, and so does an emulator: two steps at a time. What takes longest
 # comes first.
 mkdir -p target/steps
-for step in lint arm:"bash capi-tests/arm.sh" programs data_races:"bash capi-tests/sanitized.sh thread" \
-  memory:"bash capi-tests/sanitized.sh address" unit_tests:"cargo test --locked --lib" \
-  fuzzing:"bash capi-tests/fuzz.sh 30" model_check; do
+for step in lint arm:"bash capi-tests/arm.sh" programs memory:"bash capi-tests/memory.sh 30" \
+  data_races:"bash capi-tests/data_races.sh" unit_tests:"cargo test --locked --lib" model_check; do
   [ ${#running[@]} -lt 2 ] || await
   read -ra command <<<"${step#*:}"
   start "${step%%:*}" "${command[@]}"

@@ -2,6 +2,13 @@
 #
 # Sets `archive`, the file, and defines `qgemm_cargo`, the target that brings it up to date.
 
+set(QGEMM_ARCHIVE "" CACHE FILEPATH "The archive, where cargo compiled one already; empty: it is compiled")
+if(QGEMM_ARCHIVE)
+    set(archive "${QGEMM_ARCHIVE}")
+    add_custom_target(qgemm_cargo)
+    return()
+endif()
+
 find_program(QGEMM_CARGO cargo HINTS "$ENV{HOME}/.cargo/bin" DOC "cargo, of Rust 1.89 or later")
 if(NOT QGEMM_CARGO)
     message(FATAL_ERROR "qgemm: cargo was not found. Install Rust, or set QGEMM_CARGO.")

@@ -9,7 +9,7 @@ set(object "${CMAKE_CURRENT_BINARY_DIR}/qgemm.o")
 add_custom_command(OUTPUT "${object}"
     COMMAND "${CMAKE_LINKER}" -r --force-group-allocation --whole-archive "${archive}" -o "${object}"
     COMMAND "${CMAKE_OBJCOPY}" --remove-section=.llvmbc --remove-section=.llvmcmd
-        --wildcard "--keep-global-symbol=qgemm_*" "${object}"
+        --wildcard "--keep-global-symbol=qgemm_*" "--keep-global-symbol=___asan*" "${object}"
     DEPENDS qgemm_cargo "${archive}"
     COMMENT "Hiding all symbols of libqgemm but qgemm_*"
     VERBATIM)

@@ -218,13 +218,11 @@ impl Kernel {
     /// # Errors
     /// If `QGEMM_ISA` names no kernel, or one that this processor does not run.
     pub fn chosen() -> Result<&'static Kernel, Error> {
-        static CHOSEN: Lazy<Result<&'static Kernel, Error>> = Lazy::new(|| {
-            match std::env::var_os("QGEMM_ISA").filter(|name| !name.is_empty()) {
+        static CHOSEN: Lazy<Result<&'static Kernel, Error>> =
+            Lazy::new(|| match std::env::var_os("QGEMM_ISA").filter(|name| !name.is_empty()) {
                 None => Ok(Kernel::available().next().unwrap_or(&scalar::KERNEL)),
-                // Leaked, once: the message has to last as long as the process.
-                Some(name) => Kernel::named(name.to_string_lossy().into_owned().leak()),
-            }
-        });
+                Some(name) => Kernel::named(&name.to_string_lossy()),
+            });
         *CHOSEN
     }
 
@@ -253,12 +251,13 @@ impl Kernel {
         self.narrow
     }
 
-    fn named(name: &'static str) -> Result<&'static Kernel, Error> {
-        let is_named = |kernel: &&Kernel| kernel.name == name;
-        match Self::all().find(is_named) {
-            None => Err(Error::UnknownIsa { name }),
-            // No other kernel is asked: that may change the process.
-            Some(kernel) => Some(kernel).filter(|kernel| (kernel.is_supported)()).ok_or(Error::UnsupportedIsa { name }),
+    fn named(name: &str) -> Result<&'static Kernel, Error> {
+        // No other kernel is asked: that may change the process.
+        match Self::all().find(|kernel| kernel.name == name) {
+            Some(kernel) if (kernel.is_supported)() => Ok(kernel),
+            Some(kernel) => Err(Error::UnsupportedIsa { name: kernel.name }),
+            // Leaked, once: the message has to last as long as the process.
+            None => Err(Error::UnknownIsa { name: name.to_owned().leak() }),
         }
     }
 }

@@ -114,9 +114,9 @@ fn contexts_of_processors() -> &'static [Context] {
     &CONTEXTS[..CONTEXTS.len() - THREADS.len() * ODD_KERNELS.len()]
 }
 
-/// Those for large products: with a sanitizer the kernels of awkward shapes take minutes.
+/// Those for large products: on emulated processors the kernels of awkward shapes take minutes.
 fn contexts_for_large() -> &'static [Context] {
-    if cfg!(sanitized) { contexts_of_processors() } else { &CONTEXTS }
+    if cfg!(emulated) { contexts_of_processors() } else { &CONTEXTS }
 }
 
 /// One side of a product.

@@ -1,5 +1,5 @@
-//! The board under every schedule with up to three preemptions, and every reading of memory that its orderings allow:
-//! `RUSTFLAGS="--cfg loom" cargo test --lib pool`. Three minutes.
+//! The board under every schedule with up to so many preemptions, and every reading of memory that its orderings allow:
+//! `RUSTFLAGS="--cfg loom" cargo test --lib pool`. A minute.
 
 use super::*;
 use loom::sync::Arc;
@@ -52,15 +52,16 @@ impl Shop {
     }
 }
 
-fn check(model: impl Fn() + Send + Sync + 'static) {
+/// `LOOM_MAX_PREEMPTIONS` sets another bound.
+fn check(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound.get_or_insert(3);
+    builder.preemption_bound.get_or_insert(preemptions);
     builder.check(model);
 }
 
 #[test]
 fn jobs_follow_each_other() {
-    check(|| {
+    check(3, || {
         let shop = Shop::open();
         shop.run_job();
         shop.run_job();
@@ -70,7 +71,7 @@ fn jobs_follow_each_other() {
 
 #[test]
 fn callers_meet() {
-    check(|| {
+    check(3, || {
         let shop = Shop::open();
         let other = shop.clone();
         let caller = thread::spawn(move || other.run_job());
@@ -82,7 +83,8 @@ fn callers_meet() {
 
 #[test]
 fn no_helper_sleeps_through_a_job() {
-    check(|| {
+    // A third takes eight times as long, for both wait in loops.
+    check(2, || {
         let shop = Shop::open();
         shop.run_in_pair();
         shop.run_in_pair();
