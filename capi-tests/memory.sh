@@ -20,8 +20,8 @@ cmake -S . -B target/asan -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER
 # Some tests ask for more than there is.
 export ASAN_OPTIONS=allocator_may_return_null=1
 # Left out: what has fences around its memory already, what counts or exhausts it, and children of fork().
-programs=(add add_ranges bit_depth blas conv engines fully_connected gemm lines mobilenet packed packed_errors
-  packed_products prepared ranges requantize_ranges tables tensors)
+programs=(bit_depth blas conv engines fully_connected gemm lines mobilenet packed packed_errors
+  packed_products prepared ranges tables tensors)
 cmake --build target/asan --target kernels "${programs[@]}" >/dev/null
 # The plain kernel takes minutes, and has no memory of its own.
 cd target/asan
