@@ -34,8 +34,8 @@ programs() {
   bash capi-tests/emulated.sh
 }
 
-# The thread pool, in the orders of events that loom finds with two or three preemptions. Loom itself is what takes time: all else
-# is compiled without optimizations, which would take longer.
+# The thread pool, in the orders of events that loom finds with two or three preemptions. Loom itself is what takes time: all
+# else is compiled without optimizations, which would take longer.
 model_check() {
   CARGO_PROFILE_DEV_OPT_LEVEL=0 RUSTFLAGS="--cfg loom" cargo test --locked --lib --target-dir target/loom pool
 }

@@ -1,7 +1,8 @@
 # The libraries, and under which names other projects link to them.
 
 # Both are made of one object, in which only the functions of the C interface are global: an archive of Rust's could not
-# be linked into a program together with another one, for both define the symbols of Rust's standard library.
+# be linked into a program together with another one, for both define the symbols of Rust's standard library. (AddressSanitizer
+# finds by a global symbol, ___asan_..., what it knows of a library already.)
 #
 # Merging groups (--force-group-allocation) is what lets a linker accept such local symbols. Bitcode has to go because
 # tools with an older LLVM plugin, such as ar, fail on it.

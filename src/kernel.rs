@@ -106,7 +106,7 @@ pub(crate) const MAX_ROWS: usize = 32;
 pub(crate) const MAX_WIDTH: usize = 32;
 
 /// Best first. This is the only list of kernels. With `--cfg only_avx2` it lacks those that need more, which take most of the
-/// time to compile: for sanitizers, on processors that do not run them.
+/// time to compile: for sanitizers, where they are not run.
 static KERNELS: &[&Kernel] = &[
     #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
     &amx::KERNEL,
