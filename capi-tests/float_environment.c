@@ -161,7 +161,7 @@ int main(void) {
                 make(&call, contexts[context], is_prepared, modes[(i + (uint64_t)context) % MODES]);
         free_call(&call);
     }
-    for (int size = 1; size <= 128; size = 2 * size + size % 2)
+    for (int size = 1; size < 128; size = 2 * size + 1)
         for (int context = 0; context < CONTEXTS; context++)
             make_plain(size, contexts[context]);
     for (int i = 0; i < CONTEXTS; i++)
