@@ -258,7 +258,7 @@ impl<'a> Deep<'a> {
                 cols: (cols.end - first).min(kernel.width),
                 reach: panels.len(),
                 fresh,
-                spans: Spans::Uniform(0),
+                spans: Spans::Uniform(self.plain.span),
                 sums: None,
             };
             // SAFETY: whoever has a kernel has a CPU that runs it, and this thread has begun a session.

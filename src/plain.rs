@@ -5,7 +5,7 @@ use crate::blocks::Shape;
 use crate::kernel::Kernel;
 use crate::output::LineOffsets;
 use crate::reading::Reading;
-use crate::source::{Factor, lhs_encoding};
+use crate::source::{Factor, Narrow, lhs_encoding};
 
 /// How the kernel reads them. It does not know the elements, so that it may be kept for others.
 #[derive(Clone, Copy)]
@@ -16,32 +16,34 @@ pub(crate) struct Plain {
     pub is_in_place: bool,
     /// Whether the RHS is packed.
     pub is_ready: bool,
+    /// How many groups accumulators of 16 bits may take, if the RHS is not packed.
+    pub span: u8,
 }
 
 pub(crate) const LHS: usize = 0;
 pub(crate) const RHS: usize = 1;
 
 /// Where there are more multiplications, a narrow kernel for small numbers gains more than it takes to find out whether it does.
-const FEW_MACS: f64 = 3e5;
+const FEW_MACS: f64 = 8e3;
 
 impl Plain {
-    /// None if they are others, or had better be looked at.
+    /// None if they are others.
     #[inline(always)]
     pub(crate) fn new(kernel: &'static Kernel, lhs: &Factor, rhs: &Factor, shape: Shape) -> Option<Self> {
         let (operand, kernel) = (lhs.operand()?, shape.kernel(kernel));
+        let mut span = 0;
         let (kernel, is_ready, lhs_to, rhs_reading) = match (rhs.operand(), rhs.panels()) {
             (Some(operand), _) => {
-                let may_be_narrow = || kernel.narrow.is_some() && (lhs.may_be_small() || rhs.may_be_small());
-                if shape.macs() > FEW_MACS && may_be_narrow() {
-                    return None;
+                let narrow = if shape.macs() > FEW_MACS { Narrow::new(kernel, lhs, rhs) } else { None };
+                if let Some(narrow) = narrow {
+                    span = narrow.span;
+                    (narrow.kernel, false, narrow.readings[LHS].to, narrow.readings[RHS])
+                } else {
+                    let shape = (operand.lines, operand.depth);
+                    let lhs_to = kernel.groups.read_as(lhs.encoding(), operand.encoding, shape);
+                    let rhs_to = kernel.groups.rhs_encoding(lhs_to, rhs.free());
+                    (kernel, false, lhs_to, Reading::plain(operand.encoding, rhs_to))
                 }
-                let lhs_to = kernel.groups.read_as(lhs.encoding(), operand.encoding, (operand.lines, operand.depth));
-                (
-                    kernel,
-                    false,
-                    lhs_to,
-                    Reading::plain(operand.encoding, kernel.groups.rhs_encoding(lhs_to, rhs.free())),
-                )
             }
             (None, Some(panels)) => {
                 let kernel = if panels.is_for(kernel) { kernel } else { kernel.narrow? };
@@ -57,7 +59,7 @@ impl Plain {
         // Or else it is turned once, while it is copied.
         let may_turn = !lhs_reading.is_turn() || kernel.groups.may_turn((shape.cols, shape.depth));
         let is_in_place = may_turn && kernel.groups.can_read_in_place(operand, &lhs_reading);
-        Some(Self { kernel, readings: [lhs_reading, rhs_reading], is_in_place, is_ready })
+        Some(Self { kernel, readings: [lhs_reading, rhs_reading], is_in_place, is_ready, span })
     }
 
     /// What is added to the numbers of each side, as the kernel reads them.

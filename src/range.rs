@@ -1,5 +1,6 @@
 //! From where to where the elements of an operand go.
 
+use crate::kernel::Loop;
 use crate::matrix::{Encoding, Operand, Order};
 
 /// What no element is less, or greater, than.
@@ -36,17 +37,24 @@ impl ElementRange {
         if runs == 0 || len == 0 {
             return Self::all(operand.encoding);
         }
-        // Read as unsigned, the bytes are in the order of their numbers.
-        let flip = operand.encoding.flip_to(Encoding::U8);
-        let (mut least, mut greatest) = (u8::MAX, 0);
         // To find the least and the greatest of a vector takes long: runs without gaps are one.
         let (runs, together) = if operand.is_without_gaps() { (1, runs) } else { (runs, 1) };
-        for index in 0..runs {
-            for &byte in operand.adjacent(index, together) {
+        let parts = (0..runs).map(|index| operand.adjacent(index, together));
+        Self::of_bytes(parts, operand.encoding)
+    }
+
+    /// That of all these bytes: of none, nothing.
+    #[inline(always)]
+    fn of_bytes<'a>(parts: impl Iterator<Item = &'a [u8]>, encoding: Encoding) -> Self {
+        // Read as unsigned, the bytes are in the order of their numbers.
+        let flip = encoding.flip_to(Encoding::U8);
+        let (mut least, mut greatest) = (u8::MAX, 0);
+        for part in parts {
+            for &byte in part {
                 (least, greatest) = (least.min(byte ^ flip), greatest.max(byte ^ flip));
             }
         }
-        let [least, greatest] = [least, greatest].map(|byte| operand.encoding.decode(byte ^ flip));
+        let [least, greatest] = [least, greatest].map(|byte| encoding.decode(byte ^ flip));
         Self { least, greatest }
     }
 
@@ -77,9 +85,57 @@ impl ElementRange {
     }
 }
 
+/// Finds the range of some elements if none of them is more than so much above another. It looks no further than it has to.
+pub(crate) struct Near<'a> {
+    pub operand: Operand<'a>,
+    pub most: i32,
+}
+
+impl Loop for Near<'_> {
+    type Result = Option<ElementRange>;
+
+    #[inline(always)]
+    fn run(self) -> Self::Result {
+        /// Bytes that are looked at first, and together, if they lie so.
+        const FEW: usize = 64;
+        const TOGETHER: usize = 4096;
+        let Operand { lines, depth, order, .. } = self.operand;
+        // Of most that has great numbers the first few have some.
+        let run = if lines > 0 && depth > 0 { self.operand.run(0) } else { return None };
+        let few = &run[..run.len().min(FEW)];
+        let few = ElementRange::of_bytes(std::iter::once(few), self.operand.encoding);
+        if few.greatest - few.least > self.most {
+            return None;
+        }
+        let (runs, len) = match order {
+            Order::DepthContiguous => (lines, depth),
+            Order::LineContiguous => (depth, lines),
+        };
+        let step = if self.operand.is_without_gaps() { (TOGETHER / len.max(1)).max(1) } else { 1 };
+        let mut found = None::<ElementRange>;
+        for first in (0..runs).step_by(step) {
+            let some = first..runs.min(first + step);
+            let range = ElementRange::of(&match order {
+                Order::DepthContiguous => self.operand.part(some, 0..depth),
+                Order::LineContiguous => self.operand.part(0..lines, some),
+            });
+            let all = match found {
+                Some(found) => found.or(&range),
+                None => range,
+            };
+            if all.greatest - all.least > self.most {
+                return None;
+            }
+            found = Some(all);
+        }
+        found
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::Kernel;
 
     const ENCODINGS: [Encoding; 2] = [Encoding::U8, Encoding::S8];
     const ORDERS: [Order; 2] = [Order::DepthContiguous, Order::LineContiguous];
@@ -104,6 +160,36 @@ mod tests {
                 assert_eq!(ElementRange::of(&operand), ElementRange::all(encoding));
                 assert_eq!(ElementRange { least: 1, greatest: 1 }.stray(&operand), None);
             }
+        }
+    }
+
+    #[test]
+    fn the_range_of_elements_near_each_other_is_found_and_of_others_none() {
+        let vectors = Kernel::available().next().expect("a kernel").vectors;
+        // 70 runs of 61, with and without gaps.
+        for (encoding, gap) in ENCODINGS.into_iter().flat_map(|encoding| [(encoding, 0), (encoding, 3)]) {
+            for (at, is_gap) in [(0, false), (60, false), (62, true), (69 * (61 + gap) + 60, false)] {
+                let mut bytes = vec![40; 70 * (61 + gap)];
+                bytes[7] = 30;
+                bytes[at] = 159;
+                let value = encoding.decode(159);
+                let is_seen = !is_gap || gap == 0;
+                let range = match is_seen {
+                    true => ElementRange { least: value.min(30), greatest: value.max(40) },
+                    false => ElementRange { least: 30, greatest: 40 },
+                };
+                for (order, shape) in ORDERS.into_iter().zip([(70, 61), (61, 70)]) {
+                    let operand = Operand::new(&bytes, shape, 61 + gap, order, encoding);
+                    let near = |most| vectors.run(Near { operand, most });
+                    let far = range.greatest - range.least;
+                    assert_eq!(near(far), Some(range));
+                    assert_eq!(near(far - 1), None);
+                }
+            }
+        }
+        for (order, shape) in ORDERS.into_iter().flat_map(|order| [(order, (0, 3)), (order, (3, 0))]) {
+            let operand = Operand::new(&[], shape, 3, order, Encoding::U8);
+            assert_eq!(vectors.run(Near { operand, most: 255 }), None);
         }
     }
 

@@ -184,7 +184,7 @@ impl Small {
             cols,
             reach: panels.len(),
             fresh: true,
-            spans: Spans::Uniform(0),
+            spans: Spans::Uniform(self.plain.span),
             sums: None,
         }
     }

@@ -18,7 +18,7 @@ mod sides;
 mod space;
 
 pub use factor::Factor;
-pub(crate) use sides::{Sides, lhs_encoding};
+pub(crate) use sides::{Narrow, Sides, lhs_encoding};
 pub(crate) use space::Space;
 
 /// One side of a product, as a kernel is to read it.

@@ -34,6 +34,20 @@ impl Spans<'_> {
             Spans::PerStretch(spans) => spans[stretch],
         }
     }
+
+    /// That of a group, and the end of the groups from it on that have the same.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub(crate) fn from(self, group: usize) -> (u8, usize) {
+        match self {
+            Spans::Uniform(span) => (span, usize::MAX),
+            Spans::PerStretch(spans) => {
+                let first = group / STRETCH;
+                let count = spans[first..].iter().take_while(|&&span| span == spans[first]).count();
+                (spans[first], (first + count) * STRETCH)
+            }
+        }
+    }
 }
 
 /// The most by which products with a number within a range can exceed 0 for each 1 above 0, and for each 1 below.

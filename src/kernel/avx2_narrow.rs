@@ -1,19 +1,99 @@
 //! AVX2, for small numbers: sums of 16 bits take half as long.
 
-use super::shuffle_quads;
-use super::vector256::{Vector, plus, put, resume, spread, store, zero};
+use super::narrow::{Stretch, halves};
+use super::tile256::{self, Next, ROWS, dot};
+use super::vector256::Vector;
+use super::{Tile, shuffle_quads};
+use crate::matrix::Encoding;
+use crate::span::{STRETCH, Spans};
 use std::arch::asm;
-use std::arch::x86_64::*;
+use std::ops::Range;
 
 kernel! {
     name: "avx2-narrow", features: ["avx2", "fma"],
-    groups: Quads, rows: 6, width: 16, tile: tile, writes: sums, shuffle: shuffle_quads,
+    groups: Quads, rows: 6, width: 16, tile: tile, writes: sums, takes: Lines, shuffle: shuffle_quads,
 }
 
-// 6 × 16 accumulators of two 16-bit sums: 12 registers, 2 for the panel, 1 for a line, 1 for the products.
-narrow_tile! {
-    features: ["avx2"], lanes: 8,
-    rows: [1 2 3 4 5 6], vectors: [1 2] of 16,
+#[target_feature(enable = "avx2")]
+fn tile(tile: &Tile, acc: &mut [i32]) {
+    match tile.lhs_encoding {
+        Encoding::U8 => tile256::multiply::<{ dot::NARROW_UNSIGNED }>(tile, acc),
+        Encoding::S8 => tile256::multiply::<{ dot::NARROW_SIGNED }>(tile, acc),
+    }
+}
+
+/// Bytes of a panel's group.
+const GROUP: usize = 64;
+
+/// Adds the products of a stretch of lines and of a panel, which begin at `line` and at `rhs`, where the depth has these `groups`, by
+/// what its spans are.
+///
+/// # Safety
+/// There are `N` lines, so many bytes apart; they and the panel have as many groups.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) unsafe fn grow<const N: usize, const VECTORS: usize, const DOT: usize>(
+    c: &mut [[Vector; 2]; ROWS],
+    (line, pitch): (*const u8, usize),
+    rhs: *const u8,
+    groups: Range<usize>,
+    spans: Spans,
+    next: &mut Next,
+) {
+    let mut at = groups.start;
+    while at < groups.end {
+        let (span, end) = spans.from(at);
+        let (done, count) = (at - groups.start, end.min(groups.end) - at);
+        let (lines, rhs) = ((line.wrapping_add(4 * done), pitch), rhs.wrapping_add(GROUP * done));
+        // SAFETY: this function's own promise.
+        unsafe {
+            match span {
+                0 => add_halves::<N, VECTORS, DOT>(c, lines, rhs, count),
+                // Their sums of 16 bits go to those of 32 at once, which so have the registers.
+                1 => tile256::grow::<N, VECTORS, DOT>(c, lines, rhs, count, next),
+                _ => add_windows::<N, VECTORS, DOT>(c, lines, rhs, count, span.into(), 1),
+            }
+        }
+        at += count;
+    }
+}
+
+/// Adds so many groups exactly, whatever their numbers are.
+///
+/// # Safety
+/// As for [`grow`].
+#[inline(never)]
+#[target_feature(enable = "avx2")]
+unsafe fn add_halves<const N: usize, const VECTORS: usize, const DOT: usize>(
+    c: &mut [[Vector; 2]; ROWS],
+    (line, pitch): (*const u8, usize),
+    rhs: *const u8,
+    groups: usize,
+) {
+    const PITCH: usize = size_of::<Stretch>();
+    let mut done = 0;
+    while done < groups {
+        let count = (groups - done).min(STRETCH);
+        let mut low: [Stretch; N] = [[[0; 4]; STRETCH]; N];
+        let mut high = low;
+        for i in 0..N {
+            // SAFETY: this function's own promise.
+            let line = unsafe { std::slice::from_raw_parts(line.wrapping_add(i * pitch + 4 * done), 4 * count) };
+            [low[i], high[i]] = match DOT {
+                dot::NARROW_SIGNED => halves::<true>(line),
+                _ => halves::<false>(line),
+            };
+        }
+        // Products of at most 15 · 255 or 15 · 128.
+        let span = if DOT == dot::NARROW_SIGNED { 4 } else { 8 };
+        let rhs = rhs.wrapping_add(GROUP * done);
+        for (half, weight) in [(&low, 1), (&high, 16)] {
+            let lines = (half.as_ptr().cast(), PITCH);
+            // SAFETY: as above, and the halves are whole stretches.
+            unsafe { add_windows::<N, VECTORS, DOT>(c, lines, rhs, count, span, weight) }
+        }
+        done += count;
+    }
 }
 
 /// The same for each row that there is: its number, the registers of its sums of 16 bits, and its line.
@@ -21,11 +101,11 @@ macro_rules! rows {
     ($each:ident, $at:literal) => {
         concat!(
             $each!("0", "ymm0", "ymm1", "{a}", $at),
-            $each!("1", "ymm2", "ymm3", "{b}", $at),
-            $each!("2", "ymm4", "ymm5", "{c}", $at),
-            $each!("3", "ymm6", "ymm7", "{d}", $at),
-            $each!("4", "ymm8", "ymm9", "{e}", $at),
-            $each!("5", "ymm10", "ymm11", "{f}", $at),
+            $each!("1", "ymm2", "ymm3", "{a} + {pitch}", $at),
+            $each!("2", "ymm4", "ymm5", "{a} + 2*{pitch}", $at),
+            $each!("3", "ymm6", "ymm7", "{b}", $at),
+            $each!("4", "ymm8", "ymm9", "{b} + {pitch}", $at),
+            $each!("5", "ymm10", "ymm11", "{b} + 2*{pitch}", $at),
         )
     };
 }
@@ -50,7 +130,7 @@ macro_rules! begin {
     ($row:literal, $first:literal, $second:literal, $line:literal, $at:literal) => {
         concat!(
             ".if {ROWS} > ", $row, "\n",
-            "vpbroadcastd ymm14, dword ptr [", $line, " + 4*{group} + 4*", $at, "]\n",
+            "vpbroadcastd ymm14, dword ptr [", $line, " + 4*", $at, "]\n",
             products!($first, "ymm12"),
             ".if {WIDE}\n",
             products!($second, "ymm13"),
@@ -65,7 +145,7 @@ macro_rules! grow {
     ($row:literal, $first:literal, $second:literal, $line:literal, $at:literal) => {
         concat!(
             ".if {ROWS} > ", $row, "\n",
-            "vpbroadcastd ymm14, dword ptr [", $line, " + 4*{group} + 4*", $at, "]\n",
+            "vpbroadcastd ymm14, dword ptr [", $line, " + 4*", $at, "]\n",
             products!("ymm15", "ymm12"),
             "vpaddw ", $first, ", ", $first, ", ymm15\n",
             ".if {WIDE}\n",
@@ -84,12 +164,12 @@ macro_rules! widen {
         concat!(
             ".if {ROWS} > ", $row, "\n",
             "vpmaddwd ", $first, ", ", $first, ", ymm12\n",
-            "vpaddd ", $first, ", ", $first, ", [{sums} + 32*{VECTORS}*", $row, "]\n",
-            "vmovdqu [{sums} + 32*{VECTORS}*", $row, "], ", $first, "\n",
+            "vpaddd ", $first, ", ", $first, ", [{sums} + 64*", $row, "]\n",
+            "vmovdqu [{sums} + 64*", $row, "], ", $first, "\n",
             ".if {WIDE}\n",
             "vpmaddwd ", $second, ", ", $second, ", ymm12\n",
-            "vpaddd ", $second, ", ", $second, ", [{sums} + 32*{VECTORS}*", $row, " + 32]\n",
-            "vmovdqu [{sums} + 32*{VECTORS}*", $row, " + 32], ", $second, "\n",
+            "vpaddd ", $second, ", ", $second, ", [{sums} + 64*", $row, " + 32]\n",
+            "vmovdqu [{sums} + 64*", $row, " + 32], ", $second, "\n",
             ".endif\n",
             ".endif\n",
         )
@@ -114,29 +194,29 @@ macro_rules! group {
 #[rustfmt::skip]
 macro_rules! pass {
     ($groups:literal) => {
-        concat!("add {group}, ", $groups, "\n", "add {rhs}, 64*", $groups, "\n")
+        concat!("add {a}, 4*", $groups, "\n", "add {b}, 4*", $groups, "\n", "add {rhs}, 64*", $groups, "\n")
     };
 }
 
-/// In assembly: the compiler keeps what it should not in memory.
+/// Adds so many groups in windows of `span`, each `weight` times. (In assembly: the compiler keeps what it should not in memory.)
+///
+/// # Safety
+/// As for [`grow`].
 #[inline]
 #[target_feature(enable = "avx2")]
-fn add_windows<const ROWS: usize, const VECTORS: usize, const SIGNED: bool>(
-    sums: &mut [[Vector; VECTORS]; ROWS],
-    lhs: &[&[[u8; 4]]; ROWS],
-    rhs: Groups,
-    from: usize,
+unsafe fn add_windows<const N: usize, const VECTORS: usize, const DOT: usize>(
+    c: &mut [[Vector; 2]; ROWS],
+    (line, pitch): (*const u8, usize),
+    rhs: *const u8,
+    groups: usize,
     span: usize,
     weight: i16,
 ) {
-    assert!(lhs.iter().all(|line| line.len() >= from + rhs.len()));
-    if rhs.is_empty() {
-        return;
-    }
-    let line = |i: usize| lhs[i.min(ROWS - 1)].as_ptr();
-    // SAFETY: lines and the panel have so many groups, as was asserted, and so many sums are read and written.
+    // SAFETY: this function's own promise, and so many sums are read and written.
     unsafe {
         asm!(
+            "test {count}, {count}",
+            "jz 6f",
             "2:",
             "mov {left}, {span}",
             "cmp {count}, {left}",
@@ -162,47 +242,23 @@ fn add_windows<const ROWS: usize, const VECTORS: usize, const SIGNED: bool>(
             rows!(widen, "0"),
             "test {count}, {count}",
             "jnz 2b",
-            a = in(reg) line(0),
-            b = in(reg) line(1),
-            c = in(reg) line(2),
-            d = in(reg) line(3),
-            e = in(reg) line(4),
-            f = in(reg) line(5),
-            group = inout(reg) from => _,
-            rhs = inout(reg) rhs.as_ptr() => _,
-            sums = in(reg) sums.as_mut_ptr(),
-            span = in(reg) span.max(1),
+            "6:",
+            a = inout(reg) line => _,
+            b = inout(reg) line.wrapping_add(3 * pitch) => _,
+            pitch = in(reg) pitch,
+            rhs = inout(reg) rhs => _,
+            sums = in(reg) c.as_mut_ptr(),
+            span = in(reg) span,
             weight = in(reg) &weight,
-            count = inout(reg) rhs.len() => _,
+            count = inout(reg) groups => _,
             left = out(reg) _,
-            ROWS = const ROWS,
-            VECTORS = const VECTORS,
+            ROWS = const N,
             WIDE = const (VECTORS == 2) as usize,
-            SIGNED = const SIGNED as usize,
+            SIGNED = const (DOT == dot::NARROW_SIGNED) as usize,
             out("ymm0") _, out("ymm1") _, out("ymm2") _, out("ymm3") _, out("ymm4") _, out("ymm5") _, out("ymm6") _, out("ymm7") _,
             out("ymm8") _, out("ymm9") _, out("ymm10") _, out("ymm11") _, out("ymm12") _, out("ymm13") _, out("ymm14") _,
             out("ymm15") _,
             options(nostack),
         )
     }
-}
-
-#[inline]
-#[target_feature(enable = "avx2")]
-fn load(bytes: &[u8; 32]) -> Vector {
-    super::vector256::load(bytes, 0)
-}
-
-/// `vpmaddubsw` takes the unsigned bytes first.
-#[inline]
-#[target_feature(enable = "avx2")]
-fn products<const SIGNED: bool>(a: Vector, b: Vector) -> Vector {
-    if SIGNED { _mm256_maddubs_epi16(b, a) } else { _mm256_maddubs_epi16(a, b) }
-}
-
-/// Adds neighbours in 32 bits, `weight` times.
-#[inline]
-#[target_feature(enable = "avx2")]
-fn widen(sum: Vector, c: Vector, weight: i16) -> Vector {
-    _mm256_add_epi32(sum, _mm256_madd_epi16(c, _mm256_set1_epi16(weight)))
 }

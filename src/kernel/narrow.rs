@@ -42,6 +42,7 @@ fn padded_with_zeros(line: &[u8]) -> [u8; 4 * STRETCH] {
 /// `spread` (a group of one line), `products` (in 16 bits), `widen` (to 32 bits), `store`,
 /// `resume`, `plus` and `put`; and `add_windows`, which adds groups, the first at `from` of the LHS, in windows of `span`, each `weight`
 /// times.
+#[cfg(not(only_avx2))]
 macro_rules! narrow_tile {
     (features: [$($feature:tt),*], lanes: $lanes:literal,
      rows: $rows:tt, vectors: $vectors:tt of $width:literal $(,)?) => {
@@ -59,6 +60,8 @@ macro_rules! narrow_tile {
             acc: &mut [i32],
         ) {
             let rhs: Groups = $crate::pack::groups(tile.rhs);
+            // Panels may be longer than lines.
+            let rhs = &rhs[..tile.lhs.len().div_ceil(4).min(rhs.len())];
             let whole = (tile.lhs.len() / 4).min(rhs.len());
             let lhs: [&[[u8; 4]]; ROWS] = tile.lhs.groups(whole);
             let mut sums: [[Vector; VECTORS]; ROWS] = [[zero(); VECTORS]; ROWS];
@@ -70,7 +73,6 @@ macro_rules! narrow_tile {
             for s in 0..stretches {
                 let stretch = s * len..((s + 1) * len).min(rhs.len());
                 let span = usize::from(tile.spans.of(s));
-                // Nothing of a line lies beyond its end.
                 let fast = if span == 0 { stretch.start } else { stretch.end.min(whole) };
                 let groups = &rhs[stretch.start..fast];
                 if span == 1 {
@@ -78,7 +80,18 @@ macro_rules! narrow_tile {
                 } else {
                     add_windows::<ROWS, VECTORS, SIGNED>(&mut sums, &lhs, groups, stretch.start, span, 1);
                 }
-                if fast < stretch.end {
+                if span > 0 && fast < stretch.end {
+                    // The depth ends within a group, and nothing of a line lies beyond its end.
+                    let mut last = [[[0; 4]]; ROWS];
+                    for (last, line) in last.iter_mut().zip(tile.lhs.iter()) {
+                        *last = [$crate::kernel::tile::last_group(line)];
+                    }
+                    let mut lhs: [&[[u8; 4]]; ROWS] = [&[]; ROWS];
+                    for i in 0..ROWS {
+                        lhs[i] = &last[i];
+                    }
+                    add_singles::<ROWS, VECTORS, SIGNED>(&mut sums, &lhs, &rhs[fast..stretch.end], 0);
+                } else if fast < stretch.end {
                     add_halves::<ROWS, VECTORS, SIGNED>(tile, fast..stretch.end, fresh, acc);
                     fresh = false;
                 }

@@ -145,6 +145,8 @@ struct Case {
     pack_rhs: Option<Purpose>,
     /// How many bits each number of a side that is packed has.
     bits: usize,
+    /// Whether those of an RHS that is not packed have as many.
+    is_small: bool,
     /// Which context's kernel packs them, if not that of the product.
     packer: Option<usize>,
 }
@@ -236,10 +238,11 @@ fn check(contexts: &[Context], case: &Case) {
     let bits = Bits::new(case.bits).unwrap();
     let mut lhs = case.lhs.data(rows, depth, case.seed, case.extreme);
     let mut rhs = case.rhs.data(cols, depth, case.seed ^ 0x9e37_79b9, case.extreme);
-    for (side, data, is_packed) in
-        [(&case.lhs, &mut lhs, case.pack_lhs.is_some()), (&case.rhs, &mut rhs, case.pack_rhs.is_some())]
-    {
-        if is_packed {
+    for (side, data, has_bits) in [
+        (&case.lhs, &mut lhs, case.pack_lhs.is_some()),
+        (&case.rhs, &mut rhs, case.pack_rhs.is_some() || case.is_small),
+    ] {
+        if has_bits {
             confine(data, bits, side.encoding);
         }
     }
@@ -326,11 +329,11 @@ fn case() -> impl Strategy<Value = Case> {
     let packing = (
         purpose(Side::Lhs),
         purpose(Side::Rhs),
-        1usize..9,
+        (1usize..9, any::<bool>()),
         prop_oneof![4 => Just(None), 1 => (0usize..99).prop_map(Some)],
     );
     ((lines(), lines(), depth()), side(), side(), gap, any::<u64>(), proptest::bool::weighted(0.2), packing).prop_map(
-        |(shape, lhs, rhs, gap, seed, extreme, (pack_lhs, pack_rhs, bits, packer))| Case {
+        |(shape, lhs, rhs, gap, seed, extreme, (pack_lhs, pack_rhs, (bits, is_small), packer))| Case {
             shape,
             lhs,
             rhs,
@@ -340,6 +343,7 @@ fn case() -> impl Strategy<Value = Case> {
             pack_lhs,
             pack_rhs,
             bits,
+            is_small,
             packer,
         },
     )
@@ -382,7 +386,7 @@ fn a_product_cut_into_blocks_and_slices_agrees_with_the_definition() {
         // More panels than pass a row of tiles together.
         ((40, 1100, 70), Order::DepthContiguous, Order::DepthContiguous),
     ] {
-        for (is_packed, bits) in [(false, 8), (true, 8), (true, 4), (true, 7)] {
+        for (is_packed, bits) in [(false, 8), (true, 8), (false, 7), (true, 4), (true, 7)] {
             let result = ResultOrder::RowMajor;
             let purpose = |side| is_packed.then_some(Purpose { side, result, other: Encoding::U8 });
             let case = Case {
@@ -395,6 +399,7 @@ fn a_product_cut_into_blocks_and_slices_agrees_with_the_definition() {
                 pack_lhs: purpose(Side::Lhs),
                 pack_rhs: purpose(Side::Rhs),
                 bits,
+                is_small: true,
                 packer: None,
             };
             check(contexts_for_large(), &case);
@@ -404,7 +409,8 @@ fn a_product_cut_into_blocks_and_slices_agrees_with_the_definition() {
 
 /// Operands of 8 bits that are not packed.
 fn as_given(shape: (usize, usize, usize), lhs: SideCase, rhs: SideCase) -> Case {
-    Case { shape, lhs, rhs, gap: 1, seed: 11, extreme: false, pack_lhs: None, pack_rhs: None, bits: 8, packer: None }
+    let (pack_lhs, pack_rhs, packer) = (None, None, None);
+    Case { shape, lhs, rhs, gap: 1, seed: 11, extreme: false, pack_lhs, pack_rhs, bits: 8, is_small: false, packer }
 }
 
 /// One that it does not hold is fetched long before it is read: in one piece, or run by run where much lies between them.

@@ -100,7 +100,7 @@ pub(crate) fn tiles_of(rows: usize, height: usize) -> impl Iterator<Item = Range
 
 /// Defines `tile`, which calls a module's own `multiply` for the number of its rows, of the vectors that its columns
 /// take, and for the sign of the LHS.
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(all(target_arch = "x86_64", not(only_avx2)), target_arch = "aarch64"))]
 macro_rules! tile_of_each_shape {
     (features: [$($feature:tt),*], lanes: $lanes:literal, rows: [$($rows:literal)*], vectors: [$($vectors:literal)*]) => {
         $(#[target_feature(enable = $feature)])*
@@ -244,7 +244,7 @@ macro_rules! vector_tile {
 
 /// Brings the sums that a tile has in registers to their place, if they are the result; else adds them to what the
 /// accumulators hold, unless they are `fresh`. Not a function: the sums would go there through memory.
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
 macro_rules! deliver {
     ($tile:ident, $c:ident, $fresh:expr, $acc:ident, [[$lanes:literal; $vectors:ident] of $width:literal; $rows:ident]) => {
         let acc = &mut $acc.as_chunks_mut::<$width>().0[..$rows];

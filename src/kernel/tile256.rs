@@ -6,12 +6,12 @@
 use super::relay::Terms;
 use super::tile::last_group;
 use super::vector256::{Vector, plus, put, resume, spread, store, zero};
-use super::{Tile, tiles_of};
+use super::{Tile, avx2_narrow, tiles_of};
 use crate::matrix::Lines;
 use crate::output::Sums;
 use std::arch::asm;
 
-const ROWS: usize = 6;
+pub(super) const ROWS: usize = 6;
 const WIDTH: usize = 16;
 const LANES: usize = 8;
 
@@ -24,7 +24,17 @@ pub(super) mod dot {
     pub(in crate::kernel) const UNSIGNED: usize = 1;
     pub(in crate::kernel) const SIGNED: usize = 2;
     pub(in crate::kernel) const TURNED: usize = 3;
+    /// Bytes by fours, in pairs of which 16 bits hold the sums: an LHS of unsigned ones, or of signed ones.
+    pub(in crate::kernel) const NARROW_UNSIGNED: usize = 4;
+    pub(in crate::kernel) const NARROW_SIGNED: usize = 5;
+
+    pub(in crate::kernel) const fn is_narrow(dot: usize) -> bool {
+        dot >= NARROW_UNSIGNED
+    }
 }
+
+/// What widens sums of 16 bits.
+static ONES: [i16; 16] = [1; 16];
 
 /// So many rows have too few sums for the latency of a multiplication: each second group is summed apart, in registers that other
 /// rows have.
@@ -92,6 +102,23 @@ macro_rules! dot {
             "vpmaddwd ymm14, ymm14, ymm13\n",
             "vpaddd ", $second, ", ", $second, ", ymm14\n",
             ".endif\n",
+            ".elseif {DOT} >= {NARROW_UNSIGNED}\n",
+            ".if {DOT} == {NARROW_SIGNED}\n",
+            "vpmaddubsw ymm15, ymm12, ymm14\n",
+            ".else\n",
+            "vpmaddubsw ymm15, ymm14, ymm12\n",
+            ".endif\n",
+            widened!("ymm15"),
+            "vpaddd ", $first, ", ", $first, ", ymm15\n",
+            ".if {WIDE}\n",
+            ".if {DOT} == {NARROW_SIGNED}\n",
+            "vpmaddubsw ymm14, ymm13, ymm14\n",
+            ".else\n",
+            "vpmaddubsw ymm14, ymm14, ymm13\n",
+            ".endif\n",
+            widened!("ymm14"),
+            "vpaddd ", $second, ", ", $second, ", ymm14\n",
+            ".endif\n",
             ".elseif {DOT} == {SIGNED}\n",
             "{{vex}} vpdpbusd ", $first, ", ymm12, ymm14\n",
             ".if {WIDE}\n",
@@ -103,6 +130,20 @@ macro_rules! dot {
             "{{vex}} vpdpbusd ", $second, ", ymm14, ymm13\n",
             ".endif\n",
             ".endif\n",
+            ".endif\n",
+        )
+    };
+}
+
+/// Sums of 16 bits, added by neighbours. Few rows leave a register to what does so.
+#[rustfmt::skip]
+macro_rules! widened {
+    ($sums:literal) => {
+        concat!(
+            ".if {ROWS} < {APART}\n",
+            "vpmaddwd ", $sums, ", ", $sums, ", ymm5\n",
+            ".else\n",
+            "vpmaddwd ", $sums, ", ", $sums, ", [rip + {ones}]\n",
             ".endif\n",
         )
     };
@@ -157,7 +198,7 @@ fn multiply_by<const VECTORS: usize, const DOT: usize>(tile: &Tile, acc: &mut [i
                 Some(place) => place.begin::<N>(first),
             };
             // SAFETY: these are so many lines, and they and the panel have as many groups, as was asserted.
-            unsafe { grow_by_runs::<N, VECTORS, DOT>(&mut c, &lines, (whole, is_cut), tile.rhs.as_ptr(), &mut next) }
+            unsafe { grow_by_runs::<N, VECTORS, DOT>(&mut c, &lines, (whole, is_cut), tile, &mut next) }
             if N <= APART {
                 for i in 0..N {
                     c[i] = [plus(c[i][0], c[i + APART][0]), plus(c[i][1], c[i + APART][1])];
@@ -184,7 +225,7 @@ fn multiply_by<const VECTORS: usize, const DOT: usize>(tile: &Tile, acc: &mut [i
 
 /// What is left to be fetched of the next panel, half of it beside one tile: it would be late if it came from beyond the L2 when it is
 /// multiplied.
-struct Next {
+pub(super) struct Next {
     at: *const u8,
     end: *const u8,
 }
@@ -265,9 +306,10 @@ unsafe fn grow_by_runs<const N: usize, const VECTORS: usize, const DOT: usize>(
     c: &mut [[Vector; 2]; ROWS],
     lines: &Lines,
     (whole, is_cut): (usize, bool),
-    mut rhs: *const u8,
+    tile: &Tile,
     next: &mut Next,
 ) {
+    let mut rhs = tile.rhs.as_ptr();
     // Nothing of a line lies beyond its end.
     let mut last = [[0; 4]; ROWS];
     if is_cut {
@@ -278,12 +320,19 @@ unsafe fn grow_by_runs<const N: usize, const VECTORS: usize, const DOT: usize>(
     let (line, pitch, step) = lines.places();
     for run in 0..lines.runs() + usize::from(is_cut) {
         let (line, pitch, groups) = match run < lines.runs() {
-            true => (line.wrapping_add(run * step), pitch, whole),
-            false => (last.as_ptr().cast(), size_of_val(&last[0]), 1),
+            true => (line.wrapping_add(run * step), pitch, 0..whole),
+            false => (last.as_ptr().cast(), size_of_val(&last[0]), whole..whole + 1),
         };
+        let count = groups.len();
         // SAFETY: this function's own promise, and there is a last group of each line.
-        unsafe { grow::<N, VECTORS, DOT>(c, (line, pitch), rhs, groups, next) }
-        rhs = rhs.wrapping_add(groups * of_group(DOT));
+        unsafe {
+            if dot::is_narrow(DOT) {
+                avx2_narrow::grow::<N, VECTORS, DOT>(c, (line, pitch), rhs, groups, tile.spans, next);
+            } else {
+                grow::<N, VECTORS, DOT>(c, (line, pitch), rhs, count, next);
+            }
+        }
+        rhs = rhs.wrapping_add(count * of_group(DOT));
     }
 }
 
@@ -294,7 +343,7 @@ unsafe fn grow_by_runs<const N: usize, const VECTORS: usize, const DOT: usize>(
 /// All of them may be read.
 #[inline]
 #[target_feature(enable = "avx2")]
-unsafe fn grow<const N: usize, const VECTORS: usize, const DOT: usize>(
+pub(super) unsafe fn grow<const N: usize, const VECTORS: usize, const DOT: usize>(
     c: &mut [[Vector; 2]; ROWS],
     (line, pitch): (*const u8, usize),
     rhs: *const u8,
@@ -309,6 +358,11 @@ unsafe fn grow<const N: usize, const VECTORS: usize, const DOT: usize>(
     // SAFETY: this function's own promise.
     unsafe {
         asm!(
+            ".if {DOT} >= {NARROW_UNSIGNED}",
+            ".if {ROWS} < {APART}",
+            "vmovdqu ymm5, [rip + {ones}]",
+            ".endif",
+            ".endif",
             "test {count}, {count}",
             "jz 3f",
             "2:",
@@ -352,9 +406,12 @@ unsafe fn grow<const N: usize, const VECTORS: usize, const DOT: usize>(
             APART = const APART,
             GROUP = const of_group(DOT),
             DOT = const DOT,
+            ones = sym ONES,
             PAIRS = const dot::PAIRS,
             SIGNED = const dot::SIGNED,
             TURNED = const dot::TURNED,
+            NARROW_UNSIGNED = const dot::NARROW_UNSIGNED,
+            NARROW_SIGNED = const dot::NARROW_SIGNED,
             inout("ymm0") *c0, inout("ymm1") *c1, inout("ymm2") *c2, inout("ymm3") *c3, inout("ymm4") *c4, inout("ymm5") *c5,
             inout("ymm6") *c6, inout("ymm7") *c7, inout("ymm8") *c8, inout("ymm9") *c9, inout("ymm10") *c10, inout("ymm11") *c11,
             out("ymm12") _, out("ymm13") _, out("ymm14") _, inout("ymm15") high_bits => _,

@@ -113,8 +113,8 @@ impl Label {
 
     /// The narrow kernel of `kernel`, if it is up to the values which of them they are packed for.
     pub(super) fn proven(&self, kernel: &Kernel) -> Option<&'static Kernel> {
-        // Over less than one stretch the ends of tiles cost more than 16 bits gain.
-        let is_deep = self.line.depth >= span::DEPTHS;
+        // Over less depth the ends of tiles cost more than 16 bits gain.
+        let is_deep = self.line.depth >= if cfg!(target_arch = "x86_64") { 8 } else { span::DEPTHS };
         kernel.narrow.filter(|_| is_deep && self.purpose.form() == Form::Panels && self.line.is_plain())
     }
 

@@ -14,7 +14,8 @@ use crate::span;
 
 /// What a stretch with a span of 0, 1, 2, 4, 8 or 16 groups costs a narrow kernel, as measured with AVX2: percent of what
 /// it costs the exact one. With NEON spans of 1 are of no use.
-const COSTS: [usize; 6] = [135, if cfg!(target_arch = "x86_64") { 82 } else { 135 }, 76, 67, 61, 58];
+const COSTS: [usize; 6] =
+    if cfg!(target_arch = "x86_64") { [135, 75, 69, 62, 56, 53] } else { [135, 135, 76, 67, 61, 58] };
 
 /// A narrow kernel is chosen if all stretches together cost it no more than so many percent.
 const WORTH: usize = 95;

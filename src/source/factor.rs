@@ -3,12 +3,16 @@
 use crate::bit_depth::Requantization;
 use crate::conv::Patches;
 use crate::error::Error;
+use crate::kernel::Vectors;
 use crate::matrix::{Encoding, Offset, Operand, Order, Runs, bytes_of};
 use crate::output::LineOffsets;
 use crate::packed::{Form, Packed};
-use crate::range::{ElementRange, Stray};
+use crate::range::{ElementRange, Near, Stray};
 use crate::reading::Reading;
 use std::ops::Range;
+
+/// Two products of numbers from -64 to 64 with any of 8 bits fit 16 bits.
+const HALF: i32 = 64;
 
 /// One side of a product: an operand, as it lies or packed, and what is added to its elements.
 #[derive(Clone, Copy)]
@@ -132,6 +136,31 @@ impl<'a> Factor<'a> {
         let ElementRange { least, greatest } = promised;
         assert!(least <= greatest && ElementRange::all(self.encoding()).holds(&promised), "a range of elements");
         self.promised = promised;
+    }
+
+    /// Whether it might be found to be [small](Factor::found_small): its elements are as they lie, and nothing is known of them.
+    pub(crate) fn might_be_small(&self) -> bool {
+        let is_unknown = self.promised == ElementRange::all(self.encoding());
+        self.operand().is_some_and(|operand| operand.lines > 0 && operand.depth > 0) && is_unknown
+    }
+
+    /// The same with the promise that its elements are so small that two products with any numbers fit 16 bits, if they are.
+    pub(crate) fn found_small(&self, vectors: Vectors) -> Option<Self> {
+        let operand = *self.operand()?;
+        let found = vectors.run(Near { operand, most: 2 * HALF })?;
+        // If it may be, as far above 0 as below: then they need not be shifted.
+        let reach = (-found.least).max(found.greatest);
+        let is_signed = operand.encoding == Encoding::S8;
+        let ElementRange { least, greatest } = found;
+        Some(if is_signed && reach <= HALF { self.within(-reach, reach) } else { self.within(least, greatest) })
+    }
+
+    /// Such promises as [`Factor::found_small`] could make that differ in what they have a product pack and sum.
+    pub(crate) fn small_kinds(&self) -> [Self; 2] {
+        match self.encoding() {
+            Encoding::U8 => [self.within(0, 2 * HALF), self.within(1, 1 + 2 * HALF)],
+            Encoding::S8 => [self.within(-HALF, HALF), self.within(-1, 2 * HALF - 1)],
+        }
     }
 
     /// What no element is outside of, if the promise is kept. Of a packed operand it is known.

@@ -24,6 +24,26 @@ pub(crate) struct Sides<'a> {
 /// Shorter spans are not worth a narrow kernel: with NEON the exact one does as well.
 const LEAST_SPAN: u8 = if cfg!(target_arch = "x86_64") { 1 } else { 2 };
 
+/// A narrow kernel, and how it reads two sides neither of which is packed.
+pub(crate) struct Narrow {
+    pub kernel: &'static Kernel,
+    pub readings: [Reading; 2],
+    pub span: u8,
+}
+
+impl Narrow {
+    /// That of `kernel`. None if there is none, or nothing is known of the numbers by which they are small enough.
+    #[inline]
+    pub(crate) fn new(kernel: &Kernel, lhs: &Factor, rhs: &Factor) -> Option<Self> {
+        let kernel = kernel.narrow.filter(|_| lhs.may_be_small() || rhs.may_be_small())?;
+        let to = kernel.groups.read_as(lhs.read_as(), rhs.read_as(), (rhs.lines(), rhs.depth()));
+        let readings = [lhs.reading(to), rhs.centred(kernel.groups.rhs_encoding(to, rhs.free()))];
+        let room = span::room(kernel.groups, readings[1].to);
+        let span = span::span(lhs.numbers(&readings[0]), rhs.numbers(&readings[1]), room);
+        (span >= LEAST_SPAN).then_some(Self { kernel, readings, span })
+    }
+}
+
 impl<'a> Sides<'a> {
     /// For `kernel`, or its narrow one if the numbers are small, as they are known to be in weights that are packed for that,
     /// unless more is packed for the former.

@@ -1,10 +1,13 @@
 //! Weights that are small enough, or not, or in places, times an LHS that drives sums as far as they go.
 
+use crate::gemm::{gemm_in, workspace_len};
 use crate::kernel::tests::noise;
 use crate::matrix::{Encoding, Offset, Operand, Order, Output};
 use crate::output::{Finish, Store};
 use crate::packed::{Bits, Packed, Packing, Purpose, ResultOrder, Segments, Side};
 use crate::{Context, Factor, Kernel, gemm, reference};
+#[cfg(target_arch = "x86_64")]
+use crate::{blocks::Shape, plain::Plain};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -23,7 +26,7 @@ struct Case {
 fn case() -> impl Strategy<Value = Case> {
     let encoding = || prop_oneof![2 => Just(Encoding::U8), 1 => Just(Encoding::S8)];
     let order = prop_oneof![Just(Order::DepthContiguous), Just(Order::LineContiguous)];
-    let shape = (1usize..10, 1usize..70, 1usize..300);
+    let shape = (prop_oneof![1usize..10, 16usize..40], 1usize..70, 1usize..300);
     let strays = prop_oneof![Just(u64::MAX), 2u64..2000];
     (shape, order, [encoding(), encoding()], 1u8..60, 40i32..200, strays, any::<u64>()).prop_map(
         |(shape, order, encodings, amplitude, zero_point, strays, seed)| Case {
@@ -55,10 +58,14 @@ impl Case {
         bytes.iter().enumerate().map(of).collect()
     }
 
-    fn pack(&self, kernel: &'static Kernel, weights: &[u8]) -> Packed {
+    fn operand<'a>(&self, weights: &'a [u8]) -> Operand<'a> {
         let (_, cols, depth) = self.shape;
         let stride = if self.order == Order::DepthContiguous { depth } else { cols };
-        let operand = Operand::new(weights, (cols, depth), stride, self.order, self.encodings[1]);
+        Operand::new(weights, (cols, depth), stride, self.order, self.encodings[1])
+    }
+
+    fn pack(&self, kernel: &'static Kernel, weights: &[u8]) -> Packed {
+        let operand = self.operand(weights);
         let purpose = Purpose { side: Side::Rhs, result: ResultOrder::RowMajor, other: self.encodings[0] };
         let packing = Packing { offset: Offset::Uniform(-self.zero_point), purpose, bits: Bits::ALL, segments: None };
         Packed::new(kernel, &operand, &packing, None).unwrap()
@@ -80,14 +87,20 @@ fn check(case: &Case) {
     for kernel in Kernel::available() {
         let packed = case.pack(kernel, &weights);
         let lhs = Operand::new(lhs, (rows, depth), depth, Order::DepthContiguous, case.encodings[0]);
-        let mut got = vec![0; rows * cols];
-        let finish = Finish::new(&[], Store::I32(Output::new(&mut got, (rows, cols), cols)));
-        let factors =
-            [Factor::new(lhs, Offset::Uniform(0)), Factor::packed(&packed, Offset::Uniform(-case.zero_point))];
-        gemm(&Context::new(kernel, 1), &factors[0], &factors[1], &finish).unwrap();
-        let first = (0..got.len()).find(|&i| got[i] != want[i]).map(|i| (i / cols, i % cols, got[i], want[i]));
-        let spans = packed.spans();
-        assert!(first.is_none(), "{}: {first:?}: {case:?}: {spans:?}", kernel.name);
+        let lhs = Factor::new(lhs, Offset::Uniform(0));
+        let offset = Offset::Uniform(-case.zero_point);
+        let context = Context::new(kernel, 1);
+        for (rhs, how) in
+            [(Factor::packed(&packed, offset), "packed"), (Factor::new(case.operand(&weights), offset), "as given")]
+        {
+            let mut got = vec![0; rows * cols];
+            let finish = Finish::new(&[], Store::I32(Output::new(&mut got, (rows, cols), cols)));
+            let mut workspace = vec![0; workspace_len(&context, &lhs, &rhs).unwrap()];
+            gemm_in(&context, &lhs, &rhs, &finish, Some(&mut workspace)).unwrap();
+            let first = (0..got.len()).find(|&i| got[i] != want[i]).map(|i| (i / cols, i % cols, got[i], want[i]));
+            let spans = packed.spans();
+            assert!(first.is_none(), "{}, {how}: {first:?}: {case:?}: {spans:?}", kernel.name);
+        }
     }
 }
 
@@ -131,6 +144,48 @@ fn small_weights_are_packed_for_narrow_kernels_and_others_are_not() {
             "{}: {spans:?}",
             kernel.name
         );
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn small_weights_as_given_are_multiplied_by_narrow_kernels() {
+    let case = |amplitude, strays, encodings, zero_point| Case {
+        shape: (16, 32, 64),
+        order: Order::LineContiguous,
+        encodings,
+        amplitude,
+        zero_point,
+        strays,
+        seed: 5,
+    };
+    let (rows, cols, depth) = (16, 32, 64);
+    let lhs = vec![0; rows * depth];
+    for kernel in Kernel::available() {
+        for (encodings, zero_point) in [
+            ([Encoding::U8, Encoding::S8], 0),
+            ([Encoding::U8, Encoding::U8], 84),
+            ([Encoding::S8, Encoding::S8], 0),
+            ([Encoding::S8, Encoding::U8], 160),
+        ] {
+            for (amplitude, strays, are_small) in [(63, u64::MAX, true), (20, u64::MAX, true), (60, 7, false)] {
+                let case = case(amplitude, strays, encodings, zero_point);
+                check(&case);
+                let weights = case.weights();
+                let rhs = Factor::new(case.operand(&weights), Offset::Uniform(-zero_point));
+                assert!(rhs.might_be_small());
+                let found = rhs.found_small(kernel.vectors);
+                assert_eq!(found.is_some(), are_small, "{case:?}");
+                let lhs = Operand::new(&lhs, (rows, depth), depth, Order::DepthContiguous, encodings[0]);
+                let lhs = Factor::new(lhs, Offset::Uniform(0));
+                let shape = Shape { rows, cols, depth };
+                let by = |rhs| Plain::new(kernel, &lhs, rhs, shape).expect("plain operands").kernel.name;
+                assert_eq!(by(&rhs), shape.kernel(kernel).name);
+                if let (Some(found), Some(narrow)) = (found, kernel.narrow) {
+                    assert_eq!(by(&found), narrow.name);
+                }
+            }
+        }
     }
 }
 
