@@ -5,9 +5,8 @@ use super::tile256::{self, Next, ROWS, dot};
 use super::vector256::Vector;
 use super::{Tile, shuffle_quads};
 use crate::matrix::Encoding;
-use crate::span::{STRETCH, Spans};
+use crate::span::Spans;
 use std::arch::asm;
-use std::ops::Range;
 
 kernel! {
     name: "avx2-narrow", features: ["avx2", "fma"],
@@ -25,40 +24,48 @@ fn tile(tile: &Tile, acc: &mut [i32]) {
 /// Bytes of a panel's group.
 const GROUP: usize = 64;
 
-/// Adds the products of a stretch of lines and of a panel, which begin at `line` and at `rhs`, where the depth has these `groups`, by
-/// what its spans are.
+/// Adds the products of as many groups of lines and of a panel, which begin at `line` and at `rhs`, and then of one of so many bytes, by
+/// what their spans are.
 ///
 /// # Safety
-/// There are `N` lines, so many bytes apart; they and the panel have as many groups.
+/// There are `N` lines, so many bytes apart; they and the panel have as many groups. Before one that is cut there is one that is not.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) unsafe fn grow<const N: usize, const VECTORS: usize, const DOT: usize>(
     c: &mut [[Vector; 2]; ROWS],
     (line, pitch): (*const u8, usize),
     rhs: *const u8,
-    groups: Range<usize>,
+    (whole, cut): (usize, usize),
     spans: Spans,
     next: &mut Next,
 ) {
-    let mut at = groups.start;
-    while at < groups.end {
+    let groups = whole + usize::from(cut > 0);
+    let mut at = 0;
+    while at < groups {
         let (span, end) = spans.from(at);
-        let (done, count) = (at - groups.start, end.min(groups.end) - at);
-        let (lines, rhs) = ((line.wrapping_add(4 * done), pitch), rhs.wrapping_add(GROUP * done));
+        let (lines, rhs) = ((line.wrapping_add(4 * at), pitch), rhs.wrapping_add(GROUP * at));
+        let count = end.min(whole) - at.min(whole);
+        let cut = if end > whole { cut } else { 0 };
         // SAFETY: this function's own promise.
         unsafe {
             match span {
-                0 => add_halves::<N, VECTORS, DOT>(c, lines, rhs, count),
+                0 => add_halves::<N, VECTORS, DOT>(c, lines, rhs, 4 * count + cut),
                 // Their sums of 16 bits go to those of 32 at once, which so have the registers.
-                1 => tile256::grow::<N, VECTORS, DOT>(c, lines, rhs, count, next),
-                _ => add_windows::<N, VECTORS, DOT>(c, lines, rhs, count, span.into(), 1),
+                1 => tile256::grow::<N, VECTORS, DOT>(c, lines, rhs, (count, cut), next),
+                _ => {
+                    add_windows::<N, VECTORS, DOT>(c, lines, rhs, count, span.into(), 1);
+                    if cut > 0 {
+                        let lines = (lines.0.wrapping_add(4 * count), pitch);
+                        tile256::grow::<N, VECTORS, DOT>(c, lines, rhs.wrapping_add(GROUP * count), (0, cut), next);
+                    }
+                }
             }
         }
-        at += count;
+        at = end;
     }
 }
 
-/// Adds so many groups exactly, whatever their numbers are.
+/// Adds so many bytes of each line exactly, whatever their numbers are.
 ///
 /// # Safety
 /// As for [`grow`].
@@ -68,17 +75,16 @@ unsafe fn add_halves<const N: usize, const VECTORS: usize, const DOT: usize>(
     c: &mut [[Vector; 2]; ROWS],
     (line, pitch): (*const u8, usize),
     rhs: *const u8,
-    groups: usize,
+    bytes: usize,
 ) {
-    const PITCH: usize = size_of::<Stretch>();
-    let mut done = 0;
-    while done < groups {
-        let count = (groups - done).min(STRETCH);
-        let mut low: [Stretch; N] = [[[0; 4]; STRETCH]; N];
+    const STRETCH: usize = size_of::<Stretch>();
+    for from in (0..bytes).step_by(STRETCH) {
+        let len = (bytes - from).min(STRETCH);
+        let mut low: [Stretch; N] = [Stretch::default(); N];
         let mut high = low;
         for i in 0..N {
             // SAFETY: this function's own promise.
-            let line = unsafe { std::slice::from_raw_parts(line.wrapping_add(i * pitch + 4 * done), 4 * count) };
+            let line = unsafe { std::slice::from_raw_parts(line.wrapping_add(i * pitch + from), len) };
             [low[i], high[i]] = match DOT {
                 dot::NARROW_SIGNED => halves::<true>(line),
                 _ => halves::<false>(line),
@@ -86,13 +92,12 @@ unsafe fn add_halves<const N: usize, const VECTORS: usize, const DOT: usize>(
         }
         // Products of at most 15 · 255 or 15 · 128.
         let span = if DOT == dot::NARROW_SIGNED { 4 } else { 8 };
-        let rhs = rhs.wrapping_add(GROUP * done);
+        let rhs = rhs.wrapping_add(GROUP / 4 * from);
         for (half, weight) in [(&low, 1), (&high, 16)] {
-            let lines = (half.as_ptr().cast(), PITCH);
+            let lines = (half.as_ptr().cast(), STRETCH);
             // SAFETY: as above, and the halves are whole stretches.
-            unsafe { add_windows::<N, VECTORS, DOT>(c, lines, rhs, count, span, weight) }
+            unsafe { add_windows::<N, VECTORS, DOT>(c, lines, rhs, len.div_ceil(4), span, weight) }
         }
-        done += count;
     }
 }
 

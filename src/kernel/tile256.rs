@@ -36,6 +36,9 @@ pub(super) mod dot {
 /// What widens sums of 16 bits.
 static ONES: [i16; 16] = [1; 16];
 
+/// By how many bits four bytes are shifted of which only the last so many count, if not all.
+static SHIFTS: [[u64; 2]; 4] = [[0, 0], [24, 0], [16, 0], [8, 0]];
+
 /// So many rows have too few sums for the latency of a multiplication: each second group is summed apart, in registers that other
 /// rows have.
 const APART: usize = 3;
@@ -56,16 +59,20 @@ macro_rules! by_rows {
     };
 }
 
-/// The same for each row that there is, with what is given: its number, the registers of its sums, and where its group lies.
+/// The same for each row that there is, with what is given: its number, the registers of its sums, where its group lies, and whether
+/// the depth ends within that: then it is read from four bytes that end there.
 macro_rules! rows {
     ($at:literal) => {
+        rows!($at, "0")
+    };
+    ($at:literal, $cut:literal) => {
         concat!(
-            dot!("0", "ymm0", "ymm1", "{a}", $at),
-            dot!("1", "ymm2", "ymm3", "{a} + {pitch}", $at),
-            dot!("2", "ymm4", "ymm5", "{a} + 2*{pitch}", $at),
-            dot!("3", "ymm6", "ymm7", "{b}", $at),
-            dot!("4", "ymm8", "ymm9", "{b} + {pitch}", $at),
-            dot!("5", "ymm10", "ymm11", "{b} + 2*{pitch}", $at),
+            dot!("0", "ymm0", "ymm1", "{a}", $at, $cut),
+            dot!("1", "ymm2", "ymm3", "{a} + {pitch}", $at, $cut),
+            dot!("2", "ymm4", "ymm5", "{a} + 2*{pitch}", $at, $cut),
+            dot!("3", "ymm6", "ymm7", "{b}", $at, $cut),
+            dot!("4", "ymm8", "ymm9", "{b} + {pitch}", $at, $cut),
+            dot!("5", "ymm10", "ymm11", "{b} + 2*{pitch}", $at, $cut),
         )
     };
 }
@@ -75,9 +82,9 @@ macro_rules! rows_apart {
     ($at:literal) => {
         concat!(
             ".if {ROWS} <= {APART}\n",
-            dot!("0", "ymm6", "ymm7", "{a}", $at),
-            dot!("1", "ymm8", "ymm9", "{a} + {pitch}", $at),
-            dot!("2", "ymm10", "ymm11", "{a} + 2*{pitch}", $at),
+            dot!("0", "ymm6", "ymm7", "{a}", $at, "0"),
+            dot!("1", "ymm8", "ymm9", "{a} + {pitch}", $at, "0"),
+            dot!("2", "ymm10", "ymm11", "{a} + 2*{pitch}", $at, "0"),
             ".else\n",
             rows!($at),
             ".endif\n",
@@ -88,10 +95,13 @@ macro_rules! rows_apart {
 /// A group of a line times that of the panel. `vpdpbusd` takes the unsigned bytes first.
 #[rustfmt::skip]
 macro_rules! dot {
-    ($row:literal, $first:literal, $second:literal, $line:literal, $at:literal) => {
+    ($row:literal, $first:literal, $second:literal, $line:literal, $at:literal, $cut:literal) => {
         concat!(
             ".if {ROWS} > ", $row, "\n",
             "vpbroadcastd ymm14, dword ptr [", $line, " + ", $at, "]\n",
+            ".if ", $cut, "\n",
+            "vpsrld ymm14, ymm14, xmmword ptr [{shift}]\n",
+            ".endif\n",
             ".if {DOT} == {TURNED}\n",
             "vpxor ymm14, ymm14, ymm15\n",
             ".endif\n",
@@ -186,8 +196,8 @@ fn multiply_by<const VECTORS: usize, const DOT: usize>(tile: &Tile, acc: &mut [i
     let groups = tile.rhs.len() / of_group(DOT);
     // Packed lines may be longer.
     let whole = (lhs.len() / 4).min(groups);
-    let is_cut = whole < groups && !lhs.len().is_multiple_of(4);
-    assert!(lhs.runs() * whole + usize::from(is_cut) <= groups);
+    let cut = if whole < groups { lhs.len() % 4 } else { 0 };
+    assert!(lhs.runs() > 0 && lhs.runs() * whole + usize::from(cut > 0) <= groups);
     let place = tile.sums.as_ref().map(|sums| Place::new(sums, lhs.count()));
     let mut next = Next::of(tile);
     for rows in tiles_of(lhs.count(), tile.height) {
@@ -198,7 +208,7 @@ fn multiply_by<const VECTORS: usize, const DOT: usize>(tile: &Tile, acc: &mut [i
                 Some(place) => place.begin::<N>(first),
             };
             // SAFETY: these are so many lines, and they and the panel have as many groups, as was asserted.
-            unsafe { grow_by_runs::<N, VECTORS, DOT>(&mut c, &lines, (whole, is_cut), tile, &mut next) }
+            unsafe { grow_by_runs::<N, VECTORS, DOT>(&mut c, &lines, (whole, cut), tile, &mut next) }
             if N <= APART {
                 for i in 0..N {
                     c[i] = [plus(c[i][0], c[i + APART][0]), plus(c[i][1], c[i + APART][1])];
@@ -296,7 +306,7 @@ const fn of_group(dot: usize) -> usize {
     if dot == dot::PAIRS { 2 * WIDTH } else { 4 * WIDTH }
 }
 
-/// Adds so many groups of each run of the lines, and one more if the depth ends within it, times those of a panel.
+/// Adds so many groups of each run of the lines, and then one of so many bytes, times those of a panel.
 ///
 /// # Safety
 /// There are `N` lines; they and the panel have as many groups.
@@ -305,49 +315,50 @@ const fn of_group(dot: usize) -> usize {
 unsafe fn grow_by_runs<const N: usize, const VECTORS: usize, const DOT: usize>(
     c: &mut [[Vector; 2]; ROWS],
     lines: &Lines,
-    (whole, is_cut): (usize, bool),
+    (whole, cut): (usize, usize),
     tile: &Tile,
     next: &mut Next,
 ) {
-    let mut rhs = tile.rhs.as_ptr();
-    // Nothing of a line lies beyond its end.
+    let (mut line, mut pitch, step) = lines.places();
+    let (mut groups, mut cut_group) = (whole, cut);
+    // Nothing of a line lies beyond its ends.
     let mut last = [[0; 4]; ROWS];
-    if is_cut {
+    if whole == 0 && cut > 0 {
         for (last, line) in last.iter_mut().zip(lines.iter()) {
             *last = last_group(line);
         }
+        (line, pitch) = (last.as_ptr().cast(), size_of_val(&last[0]));
+        (groups, cut_group) = (1, 0);
     }
-    let (line, pitch, step) = lines.places();
-    for run in 0..lines.runs() + usize::from(is_cut) {
-        let (line, pitch, groups) = match run < lines.runs() {
-            true => (line.wrapping_add(run * step), pitch, 0..whole),
-            false => (last.as_ptr().cast(), size_of_val(&last[0]), whole..whole + 1),
-        };
-        let count = groups.len();
-        // SAFETY: this function's own promise, and there is a last group of each line.
+    let mut rhs = tile.rhs.as_ptr();
+    for run in 0..lines.runs() {
+        let cut = if run + 1 == lines.runs() { cut_group } else { 0 };
+        // SAFETY: this function's own promise.
         unsafe {
-            if dot::is_narrow(DOT) {
-                avx2_narrow::grow::<N, VECTORS, DOT>(c, (line, pitch), rhs, groups, tile.spans, next);
-            } else {
-                grow::<N, VECTORS, DOT>(c, (line, pitch), rhs, count, next);
+            match dot::is_narrow(DOT) {
+                true => {
+                    avx2_narrow::grow::<N, VECTORS, DOT>(c, (line, pitch), rhs, (groups, cut), tile.spans, next);
+                }
+                false => grow::<N, VECTORS, DOT>(c, (line, pitch), rhs, (groups, cut), next),
             }
         }
-        rhs = rhs.wrapping_add(count * of_group(DOT));
+        line = line.wrapping_add(step);
+        rhs = rhs.wrapping_add(groups * of_group(DOT));
     }
 }
 
-/// Adds so many groups of lines, the first of which begins at this address, so many bytes before the next, times those of a panel, and
-/// fetches some of the next one.
+/// Adds so many groups of lines, the first of which begins at this address, so many bytes before the next, and then one of so many
+/// bytes, times those of a panel, and fetches some of the next one.
 ///
 /// # Safety
-/// All of them may be read.
+/// All of them may be read. Before a group that is cut there is one that is not.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) unsafe fn grow<const N: usize, const VECTORS: usize, const DOT: usize>(
     c: &mut [[Vector; 2]; ROWS],
     (line, pitch): (*const u8, usize),
     rhs: *const u8,
-    groups: usize,
+    (groups, cut): (usize, usize),
     next: &mut Next,
 ) {
     // Where there is nothing to be fetched, what is read anyway.
@@ -393,6 +404,12 @@ pub(super) unsafe fn grow<const N: usize, const VECTORS: usize, const DOT: usize
             "dec {rest}",
             "jnz 4b",
             "5:",
+            "test {cut}, {cut}",
+            "jz 6f",
+            "lea {a}, [{a} + {cut} - 4]",
+            "lea {b}, [{b} + {cut} - 4]",
+            panel!("0"), rows!("0", "1"),
+            "6:",
             a = inout(reg) line => _,
             b = inout(reg) line.wrapping_add(3 * pitch) => _,
             pitch = in(reg) pitch,
@@ -401,6 +418,8 @@ pub(super) unsafe fn grow<const N: usize, const VECTORS: usize, const DOT: usize
             distance = in(reg) distance,
             count = inout(reg) groups / 4 => _,
             rest = inout(reg) groups % 4 => _,
+            cut = in(reg) cut,
+            shift = in(reg) &raw const SHIFTS[cut],
             ROWS = const N,
             WIDE = const (VECTORS == 2) as usize,
             APART = const APART,

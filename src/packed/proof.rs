@@ -12,7 +12,7 @@ use crate::range::ElementRange;
 use crate::reading::Reading;
 use crate::span;
 
-/// What a stretch with a span of 0, 1, 2, 4, 8 or 16 groups costs a narrow kernel, as measured with AVX2: percent of what
+/// What a depth with a span of 0, 1, 2, 4, 8 or 16 groups costs a narrow kernel, as measured with AVX2: percent of what
 /// it costs the exact one. With NEON spans of 1 are of no use.
 const COSTS: [usize; 6] =
     if cfg!(target_arch = "x86_64") { [135, 75, 69, 62, 56, 53] } else { [135, 135, 76, 67, 61, 58] };
@@ -43,16 +43,21 @@ pub(super) fn spans(
     let lhs = ElementRange::all(label.purpose.other);
     let mut room = Buffer::empty();
     room.reserve(narrow.room_for_panels(1, operand.depth).bytes)?;
-    let (mut cost, mut rest) = (0, len);
+    let cost_of = |span: u8| COSTS[span.checked_ilog2().map_or(0, |log| log as usize + 1)];
+    // Of each depth of each panel, for the last stretch may be short.
+    let all = panels * operand.depth;
+    let (mut cost, mut rest) = (0, all);
     for (panel, spans) in spans.chunks_exact_mut(per_panel).enumerate() {
         let first = panel * narrow.width;
         let lines = first..operand.lines.min(first + narrow.width);
         narrow.pack_panels(operand, reading, lines, room.as_mut_slice(), &mut []);
         span::prove(narrow, room.as_slice(), reading.to, operand.depth, lhs, spans);
-        cost += spans.iter().map(|span| COSTS[span.checked_ilog2().map_or(0, |log| log as usize + 1)]).sum::<usize>();
-        rest -= per_panel;
+        for (from, &span) in (0..operand.depth).step_by(span::DEPTHS).zip(spans.iter()) {
+            cost += cost_of(span) * span::DEPTHS.min(operand.depth - from);
+        }
+        rest -= operand.depth;
         // However little the rest costs.
-        if cost + COSTS[COSTS.len() - 1] * rest > WORTH * len {
+        if cost + COSTS[COSTS.len() - 1] * rest > WORTH * all {
             return Ok(None);
         }
     }
