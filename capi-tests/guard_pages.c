@@ -6,10 +6,10 @@
 #include "product.h"
 #include "random.h"
 
-static void fill_randomly(const struct plot *plot, struct seed *seed) {
+static void fill_randomly(const struct plot *plot, int greatest, struct seed *seed) {
     for (size_t run = 0; run < plot->runs; run++)
         for (size_t i = 0; i < plot->len; i++)
-            plot->data[run * plot->stride + i] = (uint8_t)next_u32(seed);
+            plot->data[run * plot->stride + i] = (uint8_t)(next_u32(seed) & (uint32_t)greatest);
 }
 
 // What is being multiplied, for the report of a fault.
@@ -47,8 +47,9 @@ static void multiply(struct seed *seed) {
     size_t gap = (size_t)(below(seed, 2) * below(seed, 40));
     struct plot a = make_plot((size_t)in_a.runs, (size_t)in_a.len, gap, placement_of_a);
     struct plot b = make_plot((size_t)in_b.runs, (size_t)in_b.len, gap, placement_of_b);
-    fill_randomly(&a, seed);
-    fill_randomly(&b, seed);
+    fill_randomly(&a, 255, seed);
+    // Some processors multiply numbers of 7 bits by other instructions.
+    fill_randomly(&b, below(seed, 3) == 0 ? 127 : 255, seed);
     current.a = a.data;
     current.lda = (int)a.stride;
     current.b = b.data;

@@ -100,7 +100,7 @@ impl Loop for Near<'_> {
         const FEW: usize = 64;
         const TOGETHER: usize = 4096;
         let Operand { lines, depth, order, .. } = self.operand;
-        // Of most that has great numbers the first few have some.
+        // Mostly the first few tell.
         let run = if lines > 0 && depth > 0 { self.operand.run(0) } else { return None };
         let few = &run[..run.len().min(FEW)];
         let few = ElementRange::of_bytes(std::iter::once(few), self.operand.encoding);

@@ -11,8 +11,8 @@ use crate::range::{ElementRange, Stray};
 pub struct Bits(u8);
 
 impl Kernel {
-    /// The kernel that numbers of so many bits are packed for, whatever they are: the narrow one, if there is any, and products
-    /// of as many as it takes to gain by that fit 16 bits. (With NEON 5 to 7 bits took up to 1.4 times as long.)
+    /// The kernel that numbers of so many bits are packed for, whatever they are: the narrow one, if there is any, unless so few
+    /// of their products fit 16 bits that it gains nothing. (With NEON 5 to 7 bits took up to 1.4 times as long.)
     pub(super) fn packer(&'static self, bits: Bits) -> &'static Self {
         const MOST: usize = if cfg!(target_arch = "x86_64") { 7 } else { 4 };
         if bits.get() <= MOST { self.narrow.unwrap_or(self) } else { self }
