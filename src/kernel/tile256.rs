@@ -197,7 +197,8 @@ fn multiply_by<const VECTORS: usize, const DOT: usize>(tile: &Tile, acc: &mut [i
     // Packed lines may be longer.
     let whole = (lhs.len() / 4).min(groups);
     let cut = if whole < groups { lhs.len() % 4 } else { 0 };
-    assert!(lhs.runs() > 0 && lhs.runs() * whole + usize::from(cut > 0) <= groups);
+    assert!(lhs.runs() * whole + usize::from(cut > 0) <= groups);
+    assert!(lhs.runs() == 1 || lhs.runs() > 1 && cut == 0, "only a depth that is one run ends within a group");
     let place = tile.sums.as_ref().map(|sums| Place::new(sums, lhs.count()));
     let mut next = Next::of(tile);
     for rows in tiles_of(lhs.count(), tile.height) {
