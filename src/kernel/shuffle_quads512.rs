@@ -17,6 +17,9 @@ const ODD_QUARTERS: i32 = 0b_11_01_11_01;
 /// How many bytes ahead of those that are transposed a line is fetched.
 const AHEAD: usize = 512;
 
+/// Lines of a panel, at most.
+const MOST: usize = TWO_PANELS / 2;
+
 /// Writes the groups of all lines at one depth to their panels of 32, `pitch` groups from one to the next. Lines that are not
 /// there become 0.
 #[inline]
@@ -215,25 +218,28 @@ pub(super) fn add_sums<const W: usize>(groups: &[[u8; 4]], encoding: Encoding, s
 #[inline]
 #[target_feature(enable = "avx512f,avx512vnni")]
 fn add_dots<const W: usize, const SIGNED: bool>(groups: &[[u8; 4]], sums: &mut [i32; W]) {
+    const { assert!(W.is_multiple_of(CHUNK) && W <= MOST) }
+    // Four sums of each line, for one would wait for itself.
+    let mut added = [[zero(); MOST / CHUNK]; 4];
+    let (fours, others) = groups.as_chunks::<W>().0.as_chunks::<4>();
+    for four in fours {
+        added.iter_mut().zip(four).for_each(|(added, group)| add_group::<W, SIGNED>(added, group));
+    }
+    added.iter_mut().zip(others).for_each(|(added, group)| add_group::<W, SIGNED>(added, group));
     for (column, sums) in sums.as_chunks_mut().0.iter_mut().enumerate() {
-        // Two sums of each line, for one would wait for itself.
-        let [mut even, mut odd] = [zero(); 2];
-        for two in groups.as_chunks::<W>().0.chunks(2) {
-            even = add_group::<W, SIGNED>(even, &two[0], column);
-            if let Some(group) = two.get(1) {
-                odd = add_group::<W, SIGNED>(odd, group, column);
-            }
-        }
-        store_sums(sums, plus(even, odd), false);
+        let [a, b, c, d] = added.map(|added| added[column]);
+        store_sums(sums, plus(plus(a, b), plus(c, d)), false);
     }
 }
 
-/// Sums of 16 lines, and what one group of each adds.
+/// Adds what a group of each line does to the sums of 16 lines, and of the next 16, as many as there are.
 #[inline]
 #[target_feature(enable = "avx512f,avx512vnni")]
-fn add_group<const W: usize, const SIGNED: bool>(sums: Vector, group: &[[u8; 4]; W], column: usize) -> Vector {
-    let bytes = group.as_chunks::<CHUNK>().0[column].as_flattened().first_chunk().expect("16 groups");
-    dot::<SIGNED>(sums, load(bytes), _mm512_set1_epi8(1))
+fn add_group<const W: usize, const SIGNED: bool>(sums: &mut [Vector; MOST / CHUNK], group: &[[u8; 4]; W]) {
+    for (sums, groups) in sums.iter_mut().zip(group.as_chunks::<CHUNK>().0) {
+        let bytes = groups.as_flattened().first_chunk().expect("16 groups");
+        *sums = dot::<SIGNED>(*sums, load(bytes), _mm512_set1_epi8(1));
+    }
 }
 
 /// The sums of the numbers of sixteen lines, or of fewer.
