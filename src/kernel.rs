@@ -19,6 +19,7 @@ pub(crate) use few_lines::{FewLines, Product as FewProduct};
 pub(crate) use few_lines::{SLICE, even};
 pub(crate) use lanes::{Factor, multiply_high};
 pub(crate) use lookup::{LookUpLoop, TOGETHER};
+pub(crate) use panel::PanelFns;
 pub(crate) use relay::RelayFns;
 pub(crate) use requantize::{Columns, Last, Rows, Rule, Words};
 pub(crate) use taps::{Group, Taps, TapsLoop, TapsWays};
@@ -67,7 +68,9 @@ pub struct Kernel {
     sums: Option<SumsFn>,
     /// The same, if they become floats.
     floats: Option<FloatsFn>,
-    /// How it multiplies tiles while those before become bytes, if it does.
+    /// How tiles become bytes by panels that are ready, if it has a way of its own.
+    pub(crate) panels: Option<&'static PanelFns>,
+    /// How it multiplies tiles while those before become bytes, by such panels, if it does.
     pub(crate) relay: Option<&'static RelayFns>,
     is_supported: fn() -> bool,
 }
@@ -455,6 +458,7 @@ macro_rules! kernel {
                 session: None,
                 sums: [$($sums as kernel::SumsFn)?].as_slice().first().copied(),
                 floats: None,
+                panels: shared.panels,
                 relay: [$(&$relay::RELAY)?].as_slice().first().copied(),
                 is_supported: || true $(&& cpu_has!($feature))*,
             }
@@ -513,6 +517,7 @@ mod neon_narrow;
 mod neon_octets;
 #[cfg(target_arch = "aarch64")]
 mod neon_quads;
+pub(crate) mod panel;
 pub(crate) mod relay;
 mod requantize;
 mod scalar;

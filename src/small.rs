@@ -137,7 +137,14 @@ impl Small {
             // Of few results that takes less than to have them become bytes beside the next tile.
             let Work { lines, row_sums, acc, finishing } = work;
             let tile = self.tile(lines, panels, cols);
-            return self.finish_by_kept(tile, self.region(ready, row_sums), kept, finish, (acc, finishing));
+            return self.finish_by_kept(
+                tile,
+                self.region(ready, row_sums),
+                ready.spans,
+                kept,
+                finish,
+                (acc, finishing),
+            );
         }
         match (may_relay, kernel.takes_panels()) {
             (false, _) => self.run_by_tiles(work, ready, finish),
@@ -205,17 +212,18 @@ impl Small {
 
     /// Multiplies the tiles of a region of all rows, each of which then becomes bytes by a kept panel.
     #[inline(always)]
-    fn finish_by_kept(
+    fn finish_by_kept<'t>(
         &self,
-        mut tile: Tile,
+        mut tile: Tile<'t>,
         region: Region,
+        spans: Option<&'t [u8]>,
         kept: &KeptPanels,
         finish: &Finish,
         (acc, finishing): (&mut [i32], &mut [i32]),
     ) {
         let Plain { kernel, .. } = self.plain;
         let finish = kept.begin(finish, &region, finishing);
-        let mut tiles = self.tiles_of(&tile, region.cols, None);
+        let mut tiles = self.tiles_of(&tile, region.cols, spans);
         while let Some((rows, cols)) = tiles.next(&mut tile) {
             // SAFETY: whoever has a kernel has a CPU that runs it, and each tile's part of the result is its own.
             unsafe {
@@ -313,7 +321,7 @@ impl Small {
                 // SAFETY: as above.
                 Some(relay) => unsafe { relay.multiply(tile, &region, acc) },
                 None => match ready.uniform.and_then(|offsets| finish.kept(offsets)) {
-                    Some(kept) => self.finish_by_kept(tile, region, kept, finish, (acc, finishing)),
+                    Some(kept) => self.finish_by_kept(tile, region, None, kept, finish, (acc, finishing)),
                     None => self.finish_tiles(tile, region, None, finish, (acc, finishing)),
                 },
             }

@@ -4,8 +4,9 @@
 //! The kernel is that of AVX-512 VNNI, whose packed operands it shares. Products large enough to pay for getting the registers ready
 //! are left to [`TILES`].
 
+use super::panel::PanelFns;
 use super::relay::{Bytes, Open, RelayFns, Rows as Few, Strip as Job, TOGETHER, WIDTH};
-use super::requantize::avx512::{finish_rows, panel};
+use super::requantize::avx512::{finish_panel, panel};
 use super::vector512::{plus, put, resume, spread, zero};
 use super::{FewLines, Kernel, Large, Tile, avx512vnni};
 use crate::output::{FloatParts, Sums};
@@ -51,13 +52,16 @@ pub(super) static TILES: Kernel = Kernel {
     tile,
     sums: Some(sums),
     floats: Some(floats),
+    panels: Some(&PANEL_FNS),
     relay: Some(&RELAY),
     session: Some(&session::SESSION),
     is_supported,
     ..avx512vnni::ROW
 };
 
-static RELAY: RelayFns = RelayFns { together: TOGETHER, panel, multiply, finish, finish_rows };
+static PANEL_FNS: PanelFns = PanelFns { write: panel, finish: finish_panel };
+
+static RELAY: RelayFns = RelayFns { together: TOGETHER, multiply, finish };
 
 fn is_supported() -> bool {
     (avx512vnni::ROW.is_supported)() && cpu_has!("avx512vbmi") && session::is_permitted()

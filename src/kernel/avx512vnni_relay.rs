@@ -2,12 +2,11 @@
 
 use super::avx512vnni_walk::{Edge, MOST, Walk, by_kind, by_lhs, by_number, by_rows, by_rows_of_two, in_twos, lhs};
 use super::relay::{Bytes, Open, ROWS, RelayFns, Rows, Strip, TWICE_TWO, WIDTH};
-use super::requantize::avx512::{finish_rows, relay_doubts, relay_panel, relay_row};
+use super::requantize::avx512::{relay_doubts, relay_row};
 use super::tiles;
 use std::ops::Range;
 
-pub(super) static RELAY: RelayFns =
-    RelayFns { together: TWICE_TWO / 2, panel: relay_panel, multiply, finish, finish_rows };
+pub(super) static RELAY: RelayFns = RelayFns { together: TWICE_TWO / 2, multiply, finish };
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 unsafe fn multiply(strip: &Strip, open: &mut Open, room: &mut [Rows; 2]) {

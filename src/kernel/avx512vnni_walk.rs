@@ -49,7 +49,7 @@ pub(super) fn lhs_of(tile: &Tile) -> usize {
 /// What becomes of sums. (Numbers, too: bytes of one of these, plus [`kind::PLAIN`] if what is added to products does not depend on
 /// their signs.)
 pub(super) mod kind {
-    use crate::kernel::relay::Panel;
+    use crate::kernel::panel::Panel;
 
     /// All unsigned bytes, all signed ones, or some of either.
     pub(in crate::kernel) const UNSIGNED: usize = 0;

@@ -1,7 +1,8 @@
 //! Tiles that are multiplied while the sums of the tile before become bytes: multiplications leave half of the processor's
 //! vector units to other instructions.
 
-use super::{Columns, Last, Rule, Tile, requantize};
+use super::Tile;
+use super::panel::Panel;
 use crate::matrix::Output;
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -22,23 +23,12 @@ pub(crate) type Rows = [[i32; WIDTH]; ROWS];
 pub(crate) struct RelayFns {
     /// How many panels are multiplied together at most.
     pub together: usize,
-    /// Writes a panel of so many columns, 1 to [`WIDTH`], or nothing and false, if they are scaled in another way.
-    ///
-    /// # Safety
-    /// The CPU has the features that the function was compiled for.
-    pub panel: unsafe fn(Rule, &Columns, usize, Last, &mut MaybeUninit<Panel>) -> bool,
     /// Multiplies all rows by panels, tile by tile, and finishes each tile with the next, the first with the one that was `open`.
     /// The last is open then.
     ///
     /// # Safety
-    /// As above; nobody else uses the places of the rows, nor of those that are open; and the panels of both are written.
+    /// The CPU has the features that the function was compiled for; nobody else uses the places of the rows, nor of those that are open; and the panels of both are written.
     pub multiply: unsafe fn(strip: &Strip, open: &mut Open, room: &mut [Rows; 2]),
-    /// Makes bytes of rows of sums, to which what the rows and the panel's columns add is still to be added, and brings them to
-    /// this row and column of the result.
-    ///
-    /// # Safety
-    /// The CPU has the features that the function was compiled for. Nobody else uses this part of the result.
-    pub finish_rows: unsafe fn(&Panel, &requantize::Rows<WIDTH>, &Output<u8>, (usize, usize)),
     /// Finishes the tile that is open.
     ///
     /// # Safety
@@ -102,41 +92,3 @@ impl Terms<'_> {
         of_row(self.sums).wrapping_add(self.depth).wrapping_mul(self.times).wrapping_add(of_row(self.bias))
     }
 }
-
-/// What the columns of a panel add to sums, and how these become bytes: z = x · `scale` + `nudge`, in floats and in 65536ths, the
-/// nudge XORed with those bits of x that are in `signs`. If z is `sure` to be rounded as it should be, which it is if it differs
-/// no more from an integer, it is rounded to nearest, the offset of `last` is added, and it is confined. If it is not, the number is
-/// made as the rule says.
-#[repr(C, align(64))]
-#[allow(dead_code, reason = "not all architectures have such kernels")]
-pub(crate) struct Panel {
-    pub added: Lanes,
-    pub scale: Lanes,
-    pub nudge: Lanes,
-    /// What is added instead of a nudge if half a number and the offset are added with it, to positive numbers, and its bits that are
-    /// others for negative ones: none if there are no signs.
-    pub above: Lanes,
-    pub difference: Lanes,
-    pub factor: Lanes,
-    pub exponent: Lanes,
-    pub least: [i16; WIDTH],
-    pub greatest: [i16; WIDTH],
-    pub signs: i32,
-    pub sure: f32,
-    /// A bit for each column that there is.
-    pub mask: u32,
-    pub rule: Rule,
-    pub last: Last,
-}
-
-#[allow(dead_code, reason = "not all architectures have such kernels")]
-impl Panel {
-    /// How many columns there are: the first ones. (To count the bits is not an instruction of every processor.)
-    #[inline(always)]
-    pub(crate) fn cols(&self) -> usize {
-        WIDTH - self.mask.leading_zeros() as usize
-    }
-}
-
-/// 32 bits for each column.
-pub(crate) type Lanes = [[i32; WIDTH / 2]; 2];

@@ -1,5 +1,7 @@
 //! Sums that become bytes: what most layers of a quantized network end with.
 
+#[cfg(target_arch = "x86_64")]
+use super::panel::Panel;
 use crate::fixed_point::{high_mul_below_one, rounded, rounding_divide_by_pot, rounding_shift_right_up};
 use crate::matrix::Block;
 
@@ -52,6 +54,14 @@ pub(crate) struct Columns<'a> {
     pub factor: Words<'a>,
     /// -31 to 0; of [`Rule::Down`] 0 to 31, and of [`Rule::Float`], anything.
     pub exponent: Words<'a>,
+}
+
+/// The columns of a panel, to whose sums so much is still to be added.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn columns_of<'p>(panel: &'p Panel, bias: Words<'p>) -> Columns<'p> {
+    let (factor, exponent) = (Words::Ints(panel.factor.as_flattened()), Words::Ints(panel.exponent.as_flattened()));
+    Columns { bias, sums: Words::Same(0), times: 0, factor, exponent }
 }
 
 /// What comes after scaling: `offset` is added, which wraps around, and the number confined to `least..=greatest`, which

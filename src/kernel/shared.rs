@@ -1,6 +1,7 @@
 //! What kernels with the same vectors share: it is compiled for vectors and widths, for the compiler takes long for it.
 
 use super::Vectors;
+use super::panel::PanelFns;
 use super::vectors::Kind;
 use crate::output::{self, Finish, FinishFn, Region};
 use crate::planes::{self, ExpandFn, Planes};
@@ -11,6 +12,7 @@ pub(super) struct Shared {
     pub expand: ExpandFn,
     pub add_segment: AddSegmentFn,
     pub finish: FinishFn,
+    pub panels: Option<&'static PanelFns>,
 }
 
 impl Vectors {
@@ -38,12 +40,15 @@ impl Vectors {
 }
 
 macro_rules! shared {
-    ($vectors:ident, $kind:ident, features: [$($feature:literal),*]) => {
+    ($vectors:ident, $kind:ident, features: [$($feature:literal),*] $(, panels: $panels:expr, of $width:literal)?) => {
         mod $vectors {
             use super::*;
 
             pub(super) const fn shared<const W: usize>() -> Shared {
-                Shared { expand, add_segment: add_segment::<W>, finish: finish::<W> }
+                let panels: &[&PanelFns] = &[$(&$panels)?];
+                let is_so_wide = false $(|| W == $width)?;
+                let panels = if is_so_wide { panels.first().copied() } else { None };
+                Shared { expand, add_segment: add_segment::<W>, finish: finish::<W>, panels }
             }
 
             $(#[target_feature(enable = $feature)])*
@@ -73,6 +78,6 @@ macro_rules! shared {
 shared! { common, Common, features: [] }
 // Those that `Vectors` is made of.
 #[cfg(target_arch = "x86_64")]
-shared! { avx2, Avx2, features: ["avx2", "fma"] }
+shared! { avx2, Avx2, features: ["avx2", "fma"], panels: crate::kernel::requantize::avx2::PANEL_FNS, of 16 }
 #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
-shared! { avx512, Avx512, features: ["avx512f", "avx512bw", "avx512dq", "avx512vl"] }
+shared! { avx512, Avx512, features: ["avx512f", "avx512bw", "avx512dq", "avx512vl"], panels: crate::kernel::requantize::avx512::PANEL_FNS, of 32 }

@@ -2,17 +2,19 @@
 
 use super::layer::Layer;
 use super::{Finish, Quick, Region, Store};
-use crate::kernel::relay::{Panel, RelayFns, WIDTH};
-use crate::kernel::{self, Kernel, Last};
+use crate::kernel::panel::{Panel, PanelFns};
+use crate::kernel::{Kernel, Last};
 use crate::matrix::Output;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
 /// What all panels' columns add to sums, and how these become bytes: made once for all products that only differ in their rows.
 pub(crate) struct KeptPanels {
-    ways: &'static RelayFns,
+    ways: &'static PanelFns,
     /// All are written.
     panels: Vec<MaybeUninit<Panel>>,
+    /// Columns of a panel.
+    width: usize,
     cols: usize,
     offsets: (i32, i32),
 }
@@ -29,19 +31,20 @@ impl KeptPanels {
     ) -> Option<Self> {
         let (ways, layer) = ways(kernel, quick)?;
         let (Output { cols, .. }, last) = layer.place(store);
-        let count = cols.div_ceil(WIDTH);
+        let width = kernel.width;
+        let count = cols.div_ceil(width);
         let mut panels = Vec::new();
         panels.try_reserve_exact(count).ok()?;
         panels.resize_with(count, MaybeUninit::uninit);
         for (i, panel) in panels.iter_mut().enumerate() {
-            let of_panel = i * WIDTH..cols.min((i + 1) * WIDTH);
+            let of_panel = i * width..cols.min((i + 1) * width);
             let col_sums = col_sums.get(of_panel.start..).unwrap_or_default();
             let region = Region { col_sums, ..Region::complete(0..0, of_panel) };
             if !write(panel, ways, layer, last, &region, offsets) {
                 return None;
             }
         }
-        Some(Self { ways, panels, cols, offsets })
+        Some(Self { ways, panels, width, cols, offsets })
     }
 
     /// Which offsets they are for.
@@ -53,9 +56,9 @@ impl KeptPanels {
     /// Which of them are those of these columns, which are all of theirs.
     #[inline(always)]
     pub(super) fn places(&self, cols: &Range<usize>) -> Range<usize> {
-        let is_whole = |end: usize| end.is_multiple_of(WIDTH) || end == self.cols;
-        assert!(cols.start.is_multiple_of(WIDTH) && is_whole(cols.end) && cols.end <= self.cols, "whole panels");
-        cols.start / WIDTH..cols.end.div_ceil(WIDTH)
+        let is_whole = |end: usize| end.is_multiple_of(self.width) || end == self.cols;
+        assert!(cols.start.is_multiple_of(self.width) && is_whole(cols.end) && cols.end <= self.cols, "whole panels");
+        cols.start / self.width..cols.end.div_ceil(self.width)
     }
 
     #[inline(always)]
@@ -91,13 +94,13 @@ impl TilesByPanels<'_> {
     #[inline(always)]
     pub(crate) unsafe fn finish(&self, rows: Range<usize>, first_col: usize, acc: &[i32]) {
         let Self { kept, out, terms, first } = self;
-        let (row, cols) = (rows.start, first_col..kept.cols.min(first_col + WIDTH));
-        let terms = if terms.is_empty() { terms } else { &terms[row - first..rows.end - first] };
-        let rows = kernel::Rows { sums: &acc.as_chunks().0[..rows.len()], terms, cols: cols.len() };
+        let cols = first_col..kept.cols.min(first_col + kept.width);
+        let terms = if terms.is_empty() { terms } else { &terms[rows.start - first..rows.end - first] };
+        let acc = &acc[..rows.len() * kept.width];
         // SAFETY: this function's own promise; whoever has a kernel has a CPU that runs it, and all panels are written.
         unsafe {
             let panel = kept.panels[kept.places(&cols).start].assume_init_ref();
-            (kept.ways.finish_rows)(panel, &rows, out, (row, first_col));
+            (kept.ways.finish)(panel, acc, terms, out, rows, cols);
         }
     }
 }
@@ -107,9 +110,9 @@ impl TilesByPanels<'_> {
 pub(super) fn ways<'q, 'a>(
     kernel: &Kernel,
     quick: Option<&'q Quick<'a>>,
-) -> Option<(&'static RelayFns, &'q Layer<'a>)> {
+) -> Option<(&'static PanelFns, &'q Layer<'a>)> {
     match quick {
-        Some(Quick::Layer(layer)) if !layer.changes => Some((kernel.relay?, layer)),
+        Some(Quick::Layer(layer)) if !layer.changes => Some((kernel.panels?, layer)),
         _ => None,
     }
 }
@@ -118,7 +121,7 @@ pub(super) fn ways<'q, 'a>(
 #[inline(always)]
 pub(super) fn write(
     panel: &mut MaybeUninit<Panel>,
-    ways: &RelayFns,
+    ways: &PanelFns,
     layer: &Layer,
     last: Last,
     region: &Region,
@@ -126,5 +129,5 @@ pub(super) fn write(
 ) -> bool {
     let columns = layer.columns(region, offsets, 0);
     // SAFETY: whoever has a kernel has a CPU that runs it.
-    unsafe { (ways.panel)(layer.rule(), &columns, region.cols.len(), last, panel) }
+    unsafe { (ways.write)(layer.rule(), &columns, region.cols.len(), last, panel) }
 }

@@ -4,7 +4,8 @@ use super::layer::Layer;
 use super::panels::{KeptPanels, ways, write};
 use super::{Finish, Region};
 use crate::blocks::Shape;
-use crate::kernel::relay::{Bytes, Open, Panel, RelayFns, Rows, Strip, WIDTH};
+use crate::kernel::panel::{Panel, PanelFns};
+use crate::kernel::relay::{Bytes, Open, RelayFns, Rows, Strip, WIDTH};
 use crate::kernel::{Kernel, Last, Tile};
 use crate::matrix::Output;
 use std::mem::MaybeUninit;
@@ -26,6 +27,7 @@ impl<const N: usize> Panels<N> {
 /// Tiles of a product, one after the other, and the one that was multiplied last.
 pub(crate) struct Relay<'r, 'a> {
     ways: &'static RelayFns,
+    of_panels: &'static PanelFns,
     layer: &'r Layer<'a>,
     out: Output<'r, u8>,
     last: Last,
@@ -65,13 +67,14 @@ impl<'r, 'a> Relay<'r, 'a> {
         shape: Shape,
         panels: &'r mut Panels<N>,
     ) -> Option<Self> {
-        let (ways, layer) = ways(kernel, finish.quick.as_ref())?;
+        let (ways, (of_panels, layer)) = (kernel.relay?, ways(kernel, finish.quick.as_ref())?);
         if !Self::pays(kernel, shape) {
             return None;
         }
         let (out, last) = layer.place(&finish.store);
         Some(Self {
             ways,
+            of_panels,
             layer,
             out,
             last,
@@ -112,7 +115,7 @@ impl<'r, 'a> Relay<'r, 'a> {
         while first < worth && self.at.len() < together {
             let cols = first..worth.min(first + WIDTH);
             let panel = &mut self.panels[self.at.end];
-            if !write(panel, self.ways, self.layer, self.last, &region.part(cols.clone()), self.offsets) {
+            if !write(panel, self.of_panels, self.layer, self.last, &region.part(cols.clone()), self.offsets) {
                 break;
             }
             (first, self.at.end) = (cols.end, self.at.end + 1);

@@ -2,7 +2,8 @@
 
 use super::strips;
 use super::walk::{ROWS, Room, Rows, Strip, Way, with_room};
-use crate::kernel::relay::{Panel, Strip as Job, WIDTH};
+use crate::kernel::panel::Panel;
+use crate::kernel::relay::{Strip as Job, WIDTH};
 use crate::kernel::requantize::avx512::Finisher;
 use crate::kernel::{FloatColumns, Tile, avx512vnni};
 use crate::output::FloatParts;

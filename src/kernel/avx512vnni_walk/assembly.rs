@@ -2,7 +2,8 @@
 //! 2 vectors of a panel and 1 of a line leave 5 to a row.
 
 use super::{End, FEW, Walk, kind, lhs};
-use crate::kernel::relay::{Panel, WIDTH};
+use crate::kernel::panel::Panel;
+use crate::kernel::relay::WIDTH;
 use crate::kernel::requantize::near;
 use std::arch::asm;
 use std::mem::offset_of;

@@ -1,10 +1,13 @@
 //! With AVX2: the compiler does not multiply numbers of 32 bits in the lanes where they lie, nor does it pack 16 of them at once.
 
-use super::{Columns, Last, Rows, Rule, Words, near};
+use super::{Columns, Last, Rows, Rule, Words, columns_of, near};
+use crate::kernel::panel::{Lanes, Panel, PanelFns};
 use crate::kernel::vector256::{Vector, resume, spread};
-use crate::matrix::Block;
+use crate::matrix::{Block, Output};
 use scales::{Down, Fixed, Near, Once, Small, float};
 use std::arch::x86_64::*;
+use std::mem::MaybeUninit;
+use std::ops::Range;
 
 mod scales;
 
@@ -21,69 +24,164 @@ pub(in crate::kernel) fn requantize<const W: usize>(
     to: Block<u8>,
 ) {
     for first in (0..W / (2 * LANES)).map(|pair| pair * 2 * LANES) {
-        let (mut to, both) = (to.clone(), rows.cols > first + LANES);
-        let end = End::of(columns, last, first, both);
+        let (mut to, end) = (to.clone(), End::of(columns, last, first, rows.cols > first + LANES));
+        let firsts = end.firsts;
         let near = match rule {
             Rule::Float | Rule::Down => None,
-            _ => Near::of(rule, columns, &last, end.raised(), first),
+            _ => Near::of(rule, columns, &last, end.raised(), firsts),
         };
         if let Some(scales) = near {
-            match (near::has_signs(rule, &last), rows.terms.is_empty()) {
-                (true, true) => nearly::<W, true, false>(rule, columns, rows, &mut to, &scales, &end),
-                (true, false) => nearly::<W, true, true>(rule, columns, rows, &mut to, &scales, &end),
-                (false, true) => nearly::<W, false, false>(rule, columns, rows, &mut to, &scales, &end),
-                (false, false) => nearly::<W, false, true>(rule, columns, rows, &mut to, &scales, &end),
-            }
+            nearly_by_signs(near::has_signs(rule, &last), rule, columns, rows, &mut to, &scales, &end);
             continue;
         }
         if let Rule::Float = rule
-            && let Some(scales) = Small::of(columns, &last, first)
+            && let Some(scales) = Small::of(columns, &last, firsts)
         {
-            let offset = _mm256_set1_epi16((last.offset + end.raised()) as i16);
-            each::<W, true>(&end, rows, &mut to, |sums, terms, both| {
-                let words = |row: usize| {
-                    let [x, y] = end.sums(sums[row], terms[row]);
-                    let x = scales[0].round(x);
-                    let y = if both { scales[1].round(y) } else { x };
-                    _mm256_adds_epi16(_mm256_packs_epi32(x, y), offset)
-                };
-                end.bytes(words(0), words(1))
-            });
+            floats::<W>(last, rows, &mut to, &scales, &end);
             continue;
         }
         match rule {
             Rule::Twice => {
-                let scales = [Fixed::of(columns, first), Fixed::of(columns, first + LANES)];
-                each::<W, true>(&end, rows, &mut to, |sums, terms, both| {
-                    end.scaled(sums, terms, both, |half, x| scales[half].twice(x))
+                let scales = [Fixed::of(columns, firsts[0]), Fixed::of(columns, firsts[1])];
+                each::<W, true>(&end, rows, &mut to, |sums, terms| {
+                    end.scaled(sums, terms, |half, x| scales[half].twice(x))
                 });
             }
             Rule::TwiceUp => {
-                let scales = [Fixed::of(columns, first), Fixed::of(columns, first + LANES)];
-                each::<W, true>(&end, rows, &mut to, |sums, terms, both| {
-                    end.scaled(sums, terms, both, |half, x| scales[half].twice_up(x))
+                let scales = [Fixed::of(columns, firsts[0]), Fixed::of(columns, firsts[1])];
+                each::<W, true>(&end, rows, &mut to, |sums, terms| {
+                    end.scaled(sums, terms, |half, x| scales[half].twice_up(x))
                 });
             }
             Rule::Once => {
-                let scales = [Once::of(columns, first), Once::of(columns, first + LANES)];
-                each::<W, true>(&end, rows, &mut to, |sums, terms, both| {
-                    end.scaled(sums, terms, both, |half, x| scales[half].once(x))
+                let scales = [Once::of(columns, firsts[0]), Once::of(columns, firsts[1])];
+                each::<W, true>(&end, rows, &mut to, |sums, terms| {
+                    end.scaled(sums, terms, |half, x| scales[half].once(x))
                 });
             }
             Rule::Float => {
-                let scales = [words(columns.factor, first), words(columns.factor, first + LANES)];
-                each::<W, true>(&end, rows, &mut to, |sums, terms, both| {
-                    end.scaled(sums, terms, both, |half, x| float(x, scales[half]))
+                let scales = [words(columns.factor, firsts[0]), words(columns.factor, firsts[1])];
+                each::<W, true>(&end, rows, &mut to, |sums, terms| {
+                    end.scaled(sums, terms, |half, x| float(x, scales[half]))
                 });
             }
             Rule::Down => {
-                let scales = [Down::of(columns, first), Down::of(columns, first + LANES)];
-                each::<W, true>(&end, rows, &mut to, |sums, terms, both| {
-                    end.scaled(sums, terms, both, |half, x| scales[half].round(x))
+                let scales = [Down::of(columns, firsts[0]), Down::of(columns, firsts[1])];
+                each::<W, true>(&end, rows, &mut to, |sums, terms| {
+                    end.scaled(sums, terms, |half, x| scales[half].round(x))
                 });
             }
         }
     }
+}
+
+/// For kernels of such vectors.
+pub(in crate::kernel) static PANEL_FNS: PanelFns = PanelFns { write: write_panel, finish: finish_panel };
+
+/// As [`PanelFns::write`]. What is added to numbers before they are rounded, half of one and the offset, lies in `above`.
+#[target_feature(enable = "avx2,fma")]
+fn write_panel(rule: Rule, columns: &Columns, cols: usize, last: Last, to: &mut MaybeUninit<Panel>) -> bool {
+    let end = End::of(columns, last, 0, true);
+    let scales = match rule {
+        Rule::Down => None,
+        Rule::Float => Small::of(columns, &last, end.firsts).map(|[a, b]| [Near::by(a), Near::by(b)]),
+        _ => Near::of(rule, columns, &last, end.raised(), end.firsts),
+    };
+    let Some(scales) = scales else { return false };
+    let floats = |x, y| lanes([_mm256_castps_si256(x), _mm256_castps_si256(y)]);
+    let [x, y] = &scales;
+    let words = |of: Words| lanes([words(of, 0), words(of, LANES)]);
+    to.write(Panel {
+        added: lanes(end.added),
+        scale: floats(x.scale, y.scale),
+        nudge: floats(x.nudge, y.nudge),
+        above: floats(x.half, y.half),
+        difference: Lanes::default(),
+        factor: words(columns.factor),
+        exponent: words(columns.exponent),
+        least: [last.least as i16; _],
+        greatest: [last.greatest as i16; _],
+        signs: if near::has_signs(rule, &last) { i32::MIN } else { 0 },
+        sure: near::SURE,
+        mask: u32::MAX >> (u32::BITS - cols as u32),
+        rule,
+        last,
+    });
+    true
+}
+
+/// Two vectors of a panel.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn lanes(vectors: [Vector; 2]) -> Lanes {
+    let mut lanes = Lanes::default();
+    for (vector, lanes) in vectors.into_iter().zip(lanes[0].as_chunks_mut::<LANES>().0) {
+        // SAFETY: the reference covers the 32 bytes written.
+        unsafe { _mm256_storeu_si256(lanes.as_mut_ptr().cast(), vector) }
+    }
+    lanes
+}
+
+/// As [`FinishPanelFn`].
+///
+/// # Safety
+/// As for that.
+#[target_feature(enable = "avx2,fma")]
+unsafe fn finish_panel(
+    panel: &Panel,
+    sums: &[i32],
+    terms: &[i32],
+    out: &Output<u8>,
+    rows: Range<usize>,
+    cols: Range<usize>,
+) {
+    let rows_of_sums = Rows::<{ 2 * LANES }> { sums: sums.as_chunks().0, terms, cols: cols.len() };
+    // SAFETY: this function's own promise.
+    let mut to = unsafe { out.block(rows, cols) };
+    let firsts = firsts(0, rows_of_sums.cols > LANES);
+    let of_half = |lanes: &Lanes, half: usize| vector(&lanes[0], firsts[half]);
+    let end = End::new([of_half(&panel.added, 0), of_half(&panel.added, 1)], panel.last, firsts);
+    let scales = [Near::of_panel(panel, firsts[0]), Near::of_panel(panel, firsts[1])];
+    if let Rule::Float = panel.rule {
+        let scales = [Small::by(&scales[0]), Small::by(&scales[1])];
+        return floats(panel.last, rows_of_sums, &mut to, &scales, &end);
+    }
+    let columns = columns_of(panel, Words::Same(0));
+    nearly_by_signs(panel.signs != 0, panel.rule, &columns, rows_of_sums, &mut to, &scales, &end);
+}
+
+/// As [`nearly`].
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn nearly_by_signs<const W: usize>(
+    have_signs: bool,
+    rule: Rule,
+    columns: &Columns,
+    rows: Rows<W>,
+    to: &mut Block<u8>,
+    scales: &[Near; 2],
+    end: &End,
+) {
+    match (have_signs, rows.terms.is_empty()) {
+        (true, true) => nearly::<W, true, false>(rule, columns, rows, to, scales, end),
+        (true, false) => nearly::<W, true, true>(rule, columns, rows, to, scales, end),
+        (false, true) => nearly::<W, false, false>(rule, columns, rows, to, scales, end),
+        (false, false) => nearly::<W, false, true>(rule, columns, rows, to, scales, end),
+    }
+}
+
+/// Scaled by floats, and rounded once: there is no doubt.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn floats<const W: usize>(last: Last, rows: Rows<W>, to: &mut Block<u8>, scales: &[Small; 2], end: &End) {
+    let offset = _mm256_set1_epi16((last.offset + end.raised()) as i16);
+    each::<W, true>(end, rows, to, |sums, terms| {
+        let words = |pair: usize| {
+            let [x, y] = end.sums(sums[pair], terms[pair]);
+            _mm256_adds_epi16(_mm256_packs_epi32(scales[0].round(x), scales[1].round(y)), offset)
+        };
+        end.bytes(words(0), words(1))
+    });
 }
 
 /// In floats; what is in doubt goes the exact way.
@@ -101,12 +199,10 @@ fn nearly<const W: usize, const HAVE_SIGNS: bool, const HAVE_TERMS: bool>(
     const Y: i32 = 0b_1010_1010;
     let in_doubt_at_most = _mm256_set1_epi16(near::IN_DOUBT as i16 - 1);
     let in_order = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15));
-    let first = end.first;
-    let bytes = |sums: [&[i32; W]; 2], terms: [Vector; 2], both: bool| {
-        let words = |row: usize| {
-            let [x, y] = end.sums(sums[row], terms[row]);
-            let x = scales[0].units::<HAVE_SIGNS>(x);
-            let y = if both { scales[1].units::<HAVE_SIGNS>(y) } else { x };
+    let bytes = |sums: Fours, terms: [[Vector; 2]; 2]| {
+        let words = |pair: usize| {
+            let [x, y] = end.sums(sums[pair], terms[pair]);
+            let (x, y) = (scales[0].units::<HAVE_SIGNS>(x), scales[1].units::<HAVE_SIGNS>(y));
             let whole = _mm256_blend_epi16::<Y>(_mm256_srli_epi32::<16>(x), y);
             (whole, _mm256_blend_epi16::<Y>(x, _mm256_slli_epi32::<16>(y)))
         };
@@ -115,7 +211,7 @@ fn nearly<const W: usize, const HAVE_SIGNS: bool, const HAVE_TERMS: bool>(
         let is_in_doubt = _mm256_cmpeq_epi16(least, _mm256_min_epu16(least, in_doubt_at_most));
         match _mm256_movemask_epi8(is_in_doubt) {
             0 => end.in_order(_mm256_shuffle_epi8(end.confined(upper, lower), in_order)),
-            _ => in_doubt(rule, columns, end, first, sums, terms),
+            _ => in_doubt(rule, columns, end, sums, terms),
         }
     };
     each::<W, HAVE_TERMS>(end, rows, to, bytes);
@@ -128,33 +224,52 @@ fn store(to: &mut [u8; 2 * LANES], bytes: __m128i) {
     unsafe { _mm_storeu_si128(to.as_mut_ptr().cast(), bytes) }
 }
 
-/// The bytes of two rows of which a number was too close to a tie.
+/// As [`store`], of two rows of eight bytes.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn store_halves(bytes: __m128i, upper: &mut [u8; LANES], lower: &mut [u8; LANES]) {
+    // SAFETY: the references cover the 8 bytes written to each.
+    unsafe {
+        _mm_storel_epi64(upper.as_mut_ptr().cast(), bytes);
+        _mm_storel_epi64(lower.as_mut_ptr().cast(), _mm_unpackhi_epi64(bytes, bytes));
+    }
+}
+
+/// The bytes of rows of which a number was too close to a tie.
 #[cold]
 #[inline(never)]
 #[target_feature(enable = "avx2,fma")]
-fn in_doubt<const W: usize>(
-    rule: Rule,
-    columns: &Columns,
-    end: &End,
-    first: usize,
-    sums: [&[i32; W]; 2],
-    terms: [Vector; 2],
-) -> Vector {
+fn in_doubt(rule: Rule, columns: &Columns, end: &End, sums: Fours, terms: [[Vector; 2]; 2]) -> Vector {
+    let firsts = end.firsts;
     if let Rule::Once = rule {
-        let scales = [Once::of(columns, first), Once::of(columns, first + LANES)];
-        return end.scaled(sums, terms, end.both, |half, x| scales[half].once(x));
+        let scales = [Once::of(columns, firsts[0]), Once::of(columns, firsts[1])];
+        return end.scaled(sums, terms, |half, x| scales[half].once(x));
     }
-    let scales = [Fixed::of(columns, first), Fixed::of(columns, first + LANES)];
-    end.scaled(sums, terms, end.both, |half, x| match rule {
+    let scales = [Fixed::of(columns, firsts[0]), Fixed::of(columns, firsts[1])];
+    end.scaled(sums, terms, |half, x| match rule {
         Rule::Twice => scales[half].twice(x),
         _ => scales[half].twice_up(x),
     })
 }
 
+/// Two pairs of vectors of sums: of one row each, or each of two rows.
+type Fours<'a> = [[&'a [i32; LANES]; 2]; 2];
+
+/// The first columns of both vectors of a pair: of the second, if there is none, those of the first.
+#[inline(always)]
+fn firsts(first: usize, both: bool) -> [usize; 2] {
+    [first, if both { first + LANES } else { first }]
+}
+
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn vector<const W: usize>(values: &[i32; W], first: usize) -> Vector {
-    resume(values[first..].first_chunk().expect("as many more as there are lanes"))
+    resume(part(values, first))
+}
+
+#[inline(always)]
+fn part<const W: usize>(values: &[i32; W], first: usize) -> &[i32; LANES] {
+    values[first..].first_chunk().expect("as many more as there are lanes")
 }
 
 /// Of columns from `first` on; 0 for those that have none.
@@ -186,30 +301,35 @@ struct End {
     flip: u8,
     least: Vector,
     greatest: Vector,
-    first: usize,
-    /// Whether there are columns for the second vector.
-    both: bool,
+    /// The first columns of each vector: the same, if there are none for the second.
+    firsts: [usize; 2],
 }
 
 impl End {
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     fn of(columns: &Columns, last: Last, first: usize, both: bool) -> Self {
+        let firsts = firsts(first, both);
         let added = |first: usize| {
             let sums = _mm256_mullo_epi32(words(columns.sums, first), all(columns.times));
             _mm256_add_epi32(words(columns.bias, first), sums)
         };
+        Self::new([added(firsts[0]), added(firsts[1])], last, firsts)
+    }
+
+    /// For columns that add so much.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    fn new(added: [Vector; 2], last: Last, firsts: [usize; 2]) -> Self {
         let flip = if last.least < 0 { 128 } else { 0 };
         let byte = |x: i32| _mm256_set1_epi8((x + i32::from(flip)) as i8);
-        Self {
-            added: [added(first), added(first + LANES)],
-            offset: all(last.offset),
-            flip,
-            least: byte(last.least),
-            greatest: byte(last.greatest),
-            first,
-            both,
-        }
+        Self { added, offset: all(last.offset), flip, least: byte(last.least), greatest: byte(last.greatest), firsts }
+    }
+
+    /// Whether there are columns for both vectors.
+    #[inline(always)]
+    fn both(&self) -> bool {
+        self.firsts[0] != self.firsts[1]
     }
 
     /// How much more words have to be than they are meant.
@@ -217,36 +337,27 @@ impl End {
         self.flip.into()
     }
 
-    /// Two vectors of a row's sums.
+    /// A pair of vectors of sums, with all that is added to them.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    fn sums<const W: usize>(&self, sums: &[i32; W], term: Vector) -> [Vector; 2] {
-        let sum = |half: usize| {
-            _mm256_add_epi32(_mm256_add_epi32(vector(sums, self.first + half * LANES), self.added[half]), term)
-        };
+    fn sums(&self, sums: [&[i32; LANES]; 2], terms: [Vector; 2]) -> [Vector; 2] {
+        let sum = |half: usize| _mm256_add_epi32(_mm256_add_epi32(resume(sums[half]), self.added[half]), terms[half]);
         [sum(0), sum(1)]
     }
 
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    fn scaled<const W: usize>(
-        &self,
-        sums: [&[i32; W]; 2],
-        terms: [Vector; 2],
-        both: bool,
-        scaled: impl Fn(usize, Vector) -> Vector,
-    ) -> Vector {
+    fn scaled(&self, sums: Fours, terms: [[Vector; 2]; 2], scaled: impl Fn(usize, Vector) -> Vector) -> Vector {
         let raised = _mm256_set1_epi16(self.raised() as i16);
-        let words = |row: usize| {
-            let [x, y] = self.sums(sums[row], terms[row]);
-            let x = _mm256_add_epi32(scaled(0, x), self.offset);
-            let y = if both { _mm256_add_epi32(scaled(1, y), self.offset) } else { x };
+        let words = |pair: usize| {
+            let [x, y] = self.sums(sums[pair], terms[pair]);
+            let (x, y) = (_mm256_add_epi32(scaled(0, x), self.offset), _mm256_add_epi32(scaled(1, y), self.offset));
             _mm256_adds_epi16(_mm256_packs_epi32(x, y), raised)
         };
         self.bytes(words(0), words(1))
     }
 
-    /// Of the words of one row, and of another: four of the first vector, four of the second, and so on.
+    /// Of the words of one pair, and of another: four of the first vector, four of the second, and so on.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     fn bytes(&self, upper: Vector, lower: Vector) -> Vector {
@@ -270,63 +381,99 @@ impl End {
     }
 }
 
-/// Makes bytes of all rows, two at a time; of both vectors of their columns, or of one.
+/// Makes bytes of all rows: of two at a time, or of four whose columns fit into one vector.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn each<const W: usize, const HAVE_TERMS: bool>(
     end: &End,
     rows: Rows<W>,
     to: &mut Block<u8>,
-    bytes: impl Fn([&[i32; W]; 2], [Vector; 2], bool) -> Vector,
+    bytes: impl Fn(Fours, [[Vector; 2]; 2]) -> Vector,
 ) {
     let term = |i: usize| all(if HAVE_TERMS { rows.term(i) } else { 0 });
+    let first = if W == 2 * LANES { 0 } else { end.firsts[0] };
     let mut i = 0;
-    // A whole panel by itself, where nothing else is to be looked at.
+    // A whole panel by itself, or the first half of one, where nothing else is to be looked at.
     if W == 2 * LANES {
-        while let Some([upper, lower]) = rows.sums.get(i..i + 2)
+        while let Some(two) = rows.sums.get(i..i + 2)
             && let Some([to_upper, to_lower]) = to.whole::<2, { 2 * LANES }>()
         {
-            let bytes = bytes([upper, lower], [term(i), term(i + 1)], true);
+            let halves = |row: usize| [part(&two[row], 0), part(&two[row], LANES)];
+            let bytes = bytes([halves(0), halves(1)], [[term(i); 2], [term(i + 1); 2]]);
             store(to_upper, _mm256_castsi256_si128(bytes));
             store(to_lower, _mm256_extracti128_si256::<1>(bytes));
             i += 2;
         }
+        while let Some(four) = rows.sums.get(i..i + 4)
+            && let Some([a, b, c, d]) = to.whole::<4, LANES>()
+        {
+            let terms = rows.terms.get(i..).and_then(|terms| terms.first_chunk()).filter(|_| HAVE_TERMS);
+            let &[p, q, r, s] = terms.unwrap_or(&[0; 4]);
+            let pair = |row: usize| [part(&four[row], 0), part(&four[row + 1], 0)];
+            let bytes = bytes([pair(0), pair(2)], [[all(p), all(q)], [all(r), all(s)]]);
+            store_halves(_mm256_castsi256_si128(bytes), a, b);
+            store_halves(_mm256_extracti128_si256::<1>(bytes), c, d);
+            i += 4;
+        }
     }
-    while let Some(upper) = rows.sums.get(i) {
+    let both = end.both();
+    while i < rows.sums.len() {
         // Beyond the last row there is no place.
-        let lower = rows.sums.get(i + 1).unwrap_or(upper);
-        let bytes = bytes([upper, lower], [term(i), term(i + 1)], end.both);
-        put(_mm256_castsi256_si128(bytes), end.first, to);
-        put(_mm256_extracti128_si256::<1>(bytes), end.first, to);
-        i += 2;
+        let row = |j: usize| &rows.sums[(i + j).min(rows.sums.len() - 1)];
+        let (sums, terms) = match both {
+            true => {
+                let halves = |j: usize| [part(row(j), first), part(row(j), first + LANES)];
+                ([halves(0), halves(1)], [[term(i); 2], [term(i + 1); 2]])
+            }
+            false => {
+                let pair = |j: usize| [part(row(j), first), part(row(j + 1), first)];
+                ([pair(0), pair(2)], [[term(i), term(i + 1)], [term(i + 2), term(i + 3)]])
+            }
+        };
+        let bytes = bytes(sums, terms);
+        for of_pair in [_mm256_castsi256_si128(bytes), _mm256_extracti128_si256::<1>(bytes)] {
+            put(of_pair, first, to);
+            if !both {
+                put(_mm_unpackhi_epi64(of_pair, of_pair), first, to);
+            }
+        }
+        i += if both { 2 } else { 4 };
     }
 }
 
-/// The bytes of the next row's columns from `first` on; mostly there is room for all. What is less goes by halves, for a loop
-/// would become a call.
+/// The bytes of the next row's columns from `first` on; mostly there is room for all.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn put(bytes: __m128i, first: usize, to: &mut Block<u8>) {
-    let to = to.next().unwrap_or_default().get_mut(first..).unwrap_or_default();
+    let Some(to) = to.next() else { return };
+    let to = &mut to[first..];
     match to.first_chunk_mut::<{ 2 * LANES }>() {
         Some(whole) => store(whole, bytes),
-        None => {
-            let mut room = [0; 2 * LANES];
-            store(&mut room, bytes);
-            let mut done = 0;
-            put_part::<8>(&room, to, &mut done);
-            put_part::<4>(&room, to, &mut done);
-            put_part::<2>(&room, to, &mut done);
-            put_part::<1>(&room, to, &mut done);
-        }
+        None => put_some(bytes, to),
     }
 }
 
-/// N more, if there is room for so many.
-#[inline(always)]
-fn put_part<const N: usize>(bytes: &[u8; 2 * LANES], to: &mut [u8], done: &mut usize) {
-    if let (Some(from), Some(to)) = (bytes[*done..].first_chunk::<N>(), to[*done..].first_chunk_mut()) {
-        *to = *from;
-        *done += N;
+/// Fewer than 16 bytes: by halves, for a loop would become a call.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn put_some(bytes: __m128i, to: &mut [u8]) {
+    let mut next = _mm_cvtsi128_si64(bytes) as u64;
+    let (eights, to) = to.as_chunks_mut();
+    if let Some(eight) = eights.first_mut() {
+        *eight = next.to_le_bytes();
+        next = _mm_extract_epi64::<1>(bytes) as u64;
+    }
+    let (fours, to) = to.as_chunks_mut();
+    if let Some(four) = fours.first_mut() {
+        *four = (next as u32).to_le_bytes();
+        next >>= 32;
+    }
+    let (twos, ones) = to.as_chunks_mut();
+    if let Some(two) = twos.first_mut() {
+        *two = (next as u16).to_le_bytes();
+        next >>= 16;
+    }
+    if let Some(one) = ones.first_mut() {
+        *one = next as u8;
     }
 }

@@ -1,14 +1,15 @@
 //! As with AVX2, but 64 results at once; and products of 64 bits are shifted and rounded as they are, where floats of 32 will
 //! not do.
 
-use super::{Columns, Last, Rows, Rule, Words, near};
-use crate::kernel::relay::{Lanes, Panel};
+use super::{Columns, Last, Rows, Rule, Words, columns_of, near};
+use crate::kernel::panel::{Lanes, Panel, PanelFns};
 use crate::kernel::vector512::{Vector, plus, resume, store};
 use crate::matrix::{Block, Output};
 use scales::{Down, Fixed, Near, Small, float, greater};
 use std::arch::x86_64::*;
 use std::hint::black_box;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 
 mod down;
 mod scales;
@@ -170,27 +171,33 @@ fn in_doubt<const W: usize, const ROWS: usize, const HAVE_TERMS: bool>(
     })
 }
 
-/// By a panel, which is ready.
+/// For kernels of such vectors.
+pub(in crate::kernel) static PANEL_FNS: PanelFns = PanelFns { write: relay_panel, finish: finish_panel };
+
+/// As [`FinishPanelFn`].
 ///
 /// # Safety
-/// Nobody else uses this part of the result.
+/// As for that.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-pub(in crate::kernel) unsafe fn finish_rows(
+pub(in crate::kernel) unsafe fn finish_panel(
     panel: &Panel,
-    rows: &Rows<{ 2 * LANES }>,
+    sums: &[i32],
+    terms: &[i32],
     out: &Output<u8>,
-    (row, col): (usize, usize),
+    rows: Range<usize>,
+    cols: Range<usize>,
 ) {
+    let rows_of_sums = &Rows { sums: sums.as_chunks().0, terms, cols: cols.len() };
     // SAFETY: this function's own promise.
-    let to = unsafe { out.block(row..row + rows.sums.len(), col..col + rows.cols) };
+    let to = unsafe { out.block(rows, cols) };
     if let Rule::Down = panel.rule {
         let columns = columns_of(panel, Words::Ints(panel.added.as_flattened()));
-        return requantize(panel.rule, &columns, panel.last, *rows, to);
+        return requantize(panel.rule, &columns, panel.last, *rows_of_sums, to);
     }
-    match rows.cols {
-        0..=8 => by_panel::<8>(panel, rows, &to),
-        9..=LANES => by_panel::<4>(panel, rows, &to),
-        _ => by_panel::<2>(panel, rows, &to),
+    match rows_of_sums.cols {
+        0..=8 => by_panel::<8>(panel, rows_of_sums, &to),
+        9..=LANES => by_panel::<4>(panel, rows_of_sums, &to),
+        _ => by_panel::<2>(panel, rows_of_sums, &to),
     }
 }
 
@@ -206,13 +213,6 @@ fn by_panel<const ROWS: usize>(panel: &Panel, rows: &Rows<{ 2 * LANES }>, to: &B
         (false, true) => nearly::<_, ROWS, true, true, true>(rule, &columns, last, rows, to, &scales, &end, sure),
         (false, false) => nearly::<_, ROWS, true, false, true>(rule, &columns, last, rows, to, &scales, &end, sure),
     }
-}
-
-/// The columns of a panel, to whose sums so much is still to be added.
-#[inline]
-fn columns_of<'p>(panel: &'p Panel, bias: Words<'p>) -> Columns<'p> {
-    let (factor, exponent) = (Words::Ints(panel.factor.as_flattened()), Words::Ints(panel.exponent.as_flattened()));
-    Columns { bias, sums: Words::Same(0), times: 0, factor, exponent }
 }
 
 /// As [`of_columns`].

@@ -22,6 +22,8 @@ struct Layers {
     encodings: [Encoding; 2],
     offsets: [i32; 2],
     is_packed: bool,
+    /// Whether the RHS has numbers of 7 bits, for which there are narrow kernels.
+    is_small: bool,
     /// Numbers for all parameters; in each the axis (see `Parameter`), or none for the bias.
     seed: u64,
     bias: Option<u8>,
@@ -68,7 +70,7 @@ fn layers(shape: impl Strategy<Value = (usize, usize, usize)>) -> impl Strategy<
     ];
     let right = prop_oneof![4 => Just(6..=14), 1 => Just(1..=12), 1 => Just(0..=31)];
     let clamp = prop_oneof![2 => Just(None), 1 => (-200i32..300, -200i32..300).prop_map(Some)];
-    let sides = (encoding(), encoding(), offset(), offset(), any::<bool>());
+    let sides = (encoding(), encoding(), offset(), offset(), any::<bool>(), proptest::bool::weighted(0.25));
     let coarse = proptest::option::weighted(0.25, 0usize..80);
     let axis = prop_oneof![1 => Just(0u8), 4 => Just(2), 1 => Just(1)];
     let scales = (proptest::option::of(0u8..3), axis, scalings, right, coarse);
@@ -76,7 +78,7 @@ fn layers(shape: impl Strategy<Value = (usize, usize, usize)>) -> impl Strategy<
     (shape, sides, scales, result, any::<u64>()).prop_map(
         |(
             shape,
-            (l, r, a, b, is_packed),
+            (l, r, a, b, is_packed, is_small),
             (bias, scale_axis, scaling, right, coarse),
             (offset_after, clamp, is_signed, gap),
             seed,
@@ -87,6 +89,7 @@ fn layers(shape: impl Strategy<Value = (usize, usize, usize)>) -> impl Strategy<
                 encodings,
                 offsets,
                 is_packed,
+                is_small,
                 seed,
                 bias,
                 scale_axis,
@@ -125,7 +128,12 @@ pub(super) fn packed_rhs(context: &Context, rhs: &Operand, other: Encoding) -> P
 fn check(case: &Layers) {
     let (rows, cols, depth) = case.shape;
     let most = rows.max(cols);
-    let [lhs, rhs] = [rows, cols].map(|lines| noise(case.seed ^ lines as u64, false, lines * depth));
+    let [lhs, mut rhs] = [rows, cols].map(|lines| noise(case.seed ^ lines as u64, false, lines * depth));
+    if case.is_small {
+        rhs.iter_mut().for_each(|byte| {
+            *byte = if case.encodings[1] == Encoding::U8 { *byte >> 1 } else { (*byte as i8 >> 1) as u8 };
+        });
+    }
     let number = |side: usize, data: &[u8], line: usize, d: usize| {
         i64::from(case.encodings[side].decode(data[line * depth + d])) + i64::from(case.offsets[side])
     };
@@ -269,6 +277,7 @@ fn a_layer_of_more_panels_than_pass_together_is_what_its_stages_say() {
         encodings: [Encoding::U8, Encoding::S8],
         offsets: [-3, 5],
         is_packed: true,
+        is_small: false,
         seed: 5,
         bias: Some(2),
         scale_axis: 2,

@@ -1,6 +1,7 @@
 //! The ways in which a vector of sums is scaled.
 
-use super::{LANES, all, words};
+use super::{all, vector, words};
+use crate::kernel::panel::{Lanes, Panel};
 use crate::kernel::requantize::{Columns, Last, Rule, near};
 use crate::kernel::vector256::Vector;
 use std::arch::x86_64::*;
@@ -187,16 +188,22 @@ impl Small {
     /// Those of two vectors, if they and the offset suit.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    pub(super) fn of(columns: &Columns, last: &Last, first: usize) -> Option<[Self; 2]> {
+    pub(super) fn of(columns: &Columns, last: &Last, firsts: [usize; 2]) -> Option<[Self; 2]> {
         let scale = |first: usize| _mm256_castsi256_ps(words(columns.factor, first));
         let is_small = |scale: __m256| {
             let magnitude = _mm256_andnot_ps(_mm256_set1_ps(-0.0), scale);
             // NaN is not.
             _mm256_cmp_ps::<_CMP_LE_OQ>(magnitude, _mm256_set1_ps(near::MOST))
         };
-        let (first, second) = (scale(first), scale(first + LANES));
+        let (first, second) = (scale(firsts[0]), scale(firsts[1]));
         let are_small = _mm256_movemask_ps(_mm256_and_ps(is_small(first), is_small(second)));
         if near::suits(last) && are_small == 0xff { Some([Self(first), Self(second)]) } else { None }
+    }
+
+    /// Of a panel: see [`Near::by`].
+    #[inline(always)]
+    pub(super) fn by(kept: &Near) -> Self {
+        Self(kept.scale)
     }
 
     /// As [`float`].
@@ -209,16 +216,16 @@ impl Small {
 
 /// Scales of eight columns in floats; see [`near`].
 pub(super) struct Near {
-    scale: __m256,
-    nudge: __m256,
-    half: __m256,
+    pub(super) scale: __m256,
+    pub(super) nudge: __m256,
+    pub(super) half: __m256,
 }
 
 impl Near {
     /// Scales of both vectors, if they and what comes after them suit.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    pub(super) fn of(rule: Rule, columns: &Columns, last: &Last, raised: i32, first: usize) -> Option<[Self; 2]> {
+    pub(super) fn of(rule: Rule, columns: &Columns, last: &Last, raised: i32, firsts: [usize; 2]) -> Option<[Self; 2]> {
         if !near::suits(last) {
             return None;
         }
@@ -248,9 +255,24 @@ impl Near {
             };
             (is_other, near)
         };
-        let ((first_is_other, first), (second_is_other, second)) = (scale(first), scale(first + LANES));
+        let ((first_is_other, first), (second_is_other, second)) = (scale(firsts[0]), scale(firsts[1]));
         let is_other = _mm256_movemask_epi8(_mm256_or_si256(first_is_other, second_is_other));
         if is_other == 0 { Some([first, second]) } else { None }
+    }
+
+    /// The columns of a panel from `first` on.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) fn of_panel(panel: &Panel, first: usize) -> Self {
+        let part = |lanes: &Lanes| _mm256_castsi256_ps(vector(&lanes[0], first));
+        Self { scale: part(&panel.scale), nudge: part(&panel.nudge), half: part(&panel.above) }
+    }
+
+    /// How a panel keeps floats.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(super) fn by(Small(scale): Small) -> Self {
+        Self { scale, nudge: _mm256_setzero_ps(), half: _mm256_setzero_ps() }
     }
 
     /// In units, with half a number and the offset; what is out of range is in doubt. Nudges have the sign of products, or none.

@@ -3,7 +3,7 @@
 
 use super::units::halves;
 use super::{End, LANES, lanes, of_columns, order, put_row};
-use crate::kernel::relay::Panel;
+use crate::kernel::panel::Panel;
 use crate::kernel::requantize::{Columns, Last, Rule};
 use crate::kernel::vector512::{Vector, plus, resume};
 use crate::matrix::Block;

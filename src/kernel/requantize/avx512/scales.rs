@@ -1,7 +1,7 @@
 //! The ways in which two vectors of sums become one of words.
 
 use super::{of_columns, of_lanes};
-use crate::kernel::relay::Panel;
+use crate::kernel::panel::Panel;
 use crate::kernel::requantize::{Columns, Last, Rule, near};
 use crate::kernel::vector512::Vector;
 use std::arch::x86_64::*;

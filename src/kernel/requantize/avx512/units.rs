@@ -2,7 +2,7 @@
 //! a processor does them beside multiplications with AMX; every one that has it has AVX-512 VBMI, too.
 
 use super::{LANES, by_sign, down, put_row};
-use crate::kernel::relay::Panel;
+use crate::kernel::panel::Panel;
 use crate::kernel::requantize::{Rule, near};
 use crate::kernel::vector512::{Vector, plus, resume};
 use crate::matrix::{Block, Output};
