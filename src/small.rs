@@ -417,6 +417,8 @@ fn pitch(kernel: &Kernel, depth: usize) -> usize {
 struct Room {
     lhs: usize,
     rhs: usize,
+    /// What these two and the sums of the RHS take, which is the same whatever becomes of tiles.
+    packed: usize,
     lhs_sums: usize,
     rhs_sums: usize,
     acc: usize,
@@ -438,11 +440,15 @@ impl Room {
             false => shape.rows,
         };
         let cols = if is_ready { 0 } else { shape.cols.next_multiple_of(kernel.width) };
+        let lhs = if is_in_place { 0 } else { shape.rows * tiles.pitch };
+        let rhs = cols * kernel.pad(shape.depth);
+        let rhs_sums = if is_summed[RHS] { cols } else { 0 };
         Self {
-            lhs: if is_in_place { 0 } else { shape.rows * tiles.pitch },
-            rhs: cols * kernel.pad(shape.depth),
+            lhs,
+            rhs,
+            packed: Carver::cost(lhs) + Carver::cost(rhs) + ints(rhs_sums),
             lhs_sums: if is_summed[LHS] { shape.rows } else { 0 },
-            rhs_sums: if is_summed[RHS] { cols } else { 0 },
+            rhs_sums,
             acc: acc_rows * kernel.width,
         }
     }
@@ -456,7 +462,11 @@ impl Room {
     /// Bytes for all of it.
     #[inline(always)]
     fn len(&self, finishing: usize) -> usize {
-        let ints = |len: usize| Carver::cost(len * size_of::<i32>());
-        Carver::cost(self.lhs) + Carver::cost(self.rhs) + ints(self.rhs_sums) + ints(self.ints(finishing))
+        self.packed + ints(self.ints(finishing))
     }
+}
+
+/// What so many integers take.
+fn ints(len: usize) -> usize {
+    Carver::cost(len * size_of::<i32>())
 }

@@ -265,11 +265,17 @@ fn sum_sixteen_as<const SIGNED: bool, const SHORT: bool>(lines: &Lines, sums: &m
         if 4 * i > last {
             break;
         }
-        let mut of_four: [&[u8]; 4] = [&[]; 4];
-        for (j, line) in of_four.iter_mut().enumerate() {
-            *line = lines.get(last.min(4 * i + j));
-        }
-        *four = sums_of_four::<SIGNED, SHORT>(of_four);
+        let first = 4 * i;
+        *four = sums_of_four::<SIGNED, SHORT>(match first + 3 <= last {
+            // So it is known how many they are.
+            true => {
+                let four = lines.part(first..first + 4);
+                [four.get(0), four.get(1), four.get(2), four.get(3)]
+            }
+            false => {
+                [lines.get(first), lines.get(last.min(first + 1)), lines.get(last.min(first + 2)), lines.get(last)]
+            }
+        });
     }
     let join = |a, b| plus(_mm512_shuffle_i32x4::<EVEN_QUARTERS>(a, b), _mm512_shuffle_i32x4::<ODD_QUARTERS>(a, b));
     put(sums, join(join(fours[0], fours[1]), join(fours[2], fours[3])));
