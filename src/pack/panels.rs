@@ -47,6 +47,12 @@ pub(crate) fn pack_rhs<const W: usize, const G: usize, const WAY: usize, const W
         return gather_lines::<W, G, WIDE>(src, reading, first, panels, sums, transpose, add_sums);
     }
     if WAY == SHORT_RUNS {
+        // Measured: of many pairs each takes as long as it saves.
+        let most = if G > 2 { DEPTHS } else { 8 };
+        let is_one = panels.len() == panel_len && src.depth <= most && src.lines < first + W;
+        if !WIDE && is_one && W.is_multiple_of(CHUNK) && reading.requantization.is_none() {
+            return read_panel::<W, G>((src, reading, first), panels, sums, interleave, add_sums);
+        }
         let count = panels.len() / panel_len;
         let whole = match reading.requantization {
             Some(_) => 0,
@@ -202,6 +208,39 @@ fn gather_some<const W: usize, const G: usize>(
     }
     for (to, group) in groups.chunks_mut(W).zip(transposed) {
         to[..lines.len()].copy_from_slice(&group[..lines.len()]);
+    }
+}
+
+/// Packs one panel that is not full, of no more than a stretch of the depth: to get ready for others would take longer.
+#[inline(always)]
+fn read_panel<const W: usize, const G: usize>(
+    (src, reading, first): (&Operand, &Reading, usize),
+    panel: &mut [[u8; G]],
+    sums: &mut [i32],
+    interleave: impl Fn([&[u8; CHUNK]; G], u8, &mut [[u8; G]]),
+    add_sums: impl Fn(&[[u8; G]], Encoding, &mut [i32; W]),
+) {
+    let lines = first..src.lines;
+    let (added, absent) = (reading.added(), [reading.absent(); W]);
+    for (groups, depth) in panel.chunks_exact_mut(W).zip((0..).step_by(G)) {
+        let mut rows = [&absent[..lines.len()]; G];
+        for (row, depth) in rows.iter_mut().zip(depth..src.depth) {
+            [*row] = src.parts(depth, lines.clone());
+        }
+        for (left, groups) in (0..).step_by(CHUNK).zip(groups.chunks_exact_mut(CHUNK)) {
+            let mut chunks = [[reading.absent(); CHUNK]; G];
+            for (chunk, row) in chunks.iter_mut().zip(rows) {
+                let some = row.get(left..).unwrap_or_default();
+                match some.first_chunk() {
+                    Some(whole) => *chunk = *whole,
+                    None => copy_short(some, &mut chunk[..some.len()]),
+                }
+            }
+            interleave(chunks.each_ref(), added, groups);
+        }
+    }
+    if let Some(sums) = sums.first_chunk_mut() {
+        add_sums(panel, reading.to, sums);
     }
 }
 
