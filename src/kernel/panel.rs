@@ -1,4 +1,5 @@
-//! Panels of columns whose sums become bytes, as each of their tiles needs them: made once.
+//! Panels of columns whose sums become bytes, as each of their tiles needs them: made once. Only the functions that wrote
+//! one read it: not all fill in the same fields.
 
 use super::relay::WIDTH;
 use super::{Columns, Last, Rule};

@@ -27,7 +27,8 @@ pub(crate) struct RelayFns {
     /// The last is open then.
     ///
     /// # Safety
-    /// The CPU has the features that the function was compiled for; nobody else uses the places of the rows, nor of those that are open; and the panels of both are written.
+    /// The CPU has the features that the function was compiled for; nobody else uses the places of the rows, nor of those that
+    /// are open; and the panels of both are written.
     pub multiply: unsafe fn(strip: &Strip, open: &mut Open, room: &mut [Rows; 2]),
     /// Finishes the tile that is open.
     ///
