@@ -122,7 +122,7 @@ fn lanes(vectors: [Vector; 2]) -> Lanes {
     lanes
 }
 
-/// As [`FinishPanelFn`].
+/// As [`PanelFns::finish`].
 ///
 /// # Safety
 /// As for that.
@@ -446,7 +446,7 @@ fn each<const W: usize, const HAVE_TERMS: bool>(
 #[target_feature(enable = "avx2,fma")]
 fn put(bytes: __m128i, first: usize, to: &mut Block<u8>) {
     let Some(to) = to.next() else { return };
-    let to = &mut to[first..];
+    let to = to.get_mut(first..).unwrap_or_default();
     match to.first_chunk_mut::<{ 2 * LANES }>() {
         Some(whole) => store(whole, bytes),
         None => put_some(bytes, to),

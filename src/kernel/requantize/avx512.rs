@@ -174,7 +174,7 @@ fn in_doubt<const W: usize, const ROWS: usize, const HAVE_TERMS: bool>(
 /// For kernels of such vectors.
 pub(in crate::kernel) static PANEL_FNS: PanelFns = PanelFns { write: relay_panel, finish: finish_panel };
 
-/// As [`FinishPanelFn`].
+/// As [`PanelFns::finish`].
 ///
 /// # Safety
 /// As for that.
