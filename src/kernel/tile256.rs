@@ -33,8 +33,11 @@ pub(super) mod dot {
     }
 }
 
-/// What widens sums of 16 bits.
-static ONES: [i16; 16] = [1; 16];
+/// What widens sums of 16 bits. It is loaded with each of them, so it lies in one cache line.
+static ONES: Ones = Ones([1; 16]);
+#[repr(align(32))]
+#[allow(dead_code, reason = "only assembly reads it")]
+struct Ones([i16; 16]);
 
 /// By how many bits four bytes are shifted of which only the last so many count, if not all.
 static SHIFTS: [[u64; 2]; 4] = [[0, 0], [24, 0], [16, 0], [8, 0]];
@@ -92,7 +95,8 @@ macro_rules! rows_apart {
     };
 }
 
-/// A group of a line times that of the panel. `vpdpbusd` takes the unsigned bytes first.
+/// A group of a line times that of the panel. `vpdpbusd` takes the unsigned bytes first. Where products are added by themselves, they
+/// are, after both vectors' multiplications: so neither waits for the other.
 #[rustfmt::skip]
 macro_rules! dot {
     ($row:literal, $first:literal, $second:literal, $line:literal, $at:literal, $cut:literal) => {
@@ -107,28 +111,28 @@ macro_rules! dot {
             ".endif\n",
             ".if {DOT} == {PAIRS}\n",
             "vpmaddwd ymm15, ymm14, ymm12\n",
-            "vpaddd ", $first, ", ", $first, ", ymm15\n",
             ".if {WIDE}\n",
             "vpmaddwd ymm14, ymm14, ymm13\n",
-            "vpaddd ", $second, ", ", $second, ", ymm14\n",
             ".endif\n",
+            added!($first, $second),
             ".elseif {DOT} >= {NARROW_UNSIGNED}\n",
             ".if {DOT} == {NARROW_SIGNED}\n",
             "vpmaddubsw ymm15, ymm12, ymm14\n",
             ".else\n",
             "vpmaddubsw ymm15, ymm14, ymm12\n",
             ".endif\n",
-            widened!("ymm15"),
-            "vpaddd ", $first, ", ", $first, ", ymm15\n",
             ".if {WIDE}\n",
             ".if {DOT} == {NARROW_SIGNED}\n",
             "vpmaddubsw ymm14, ymm13, ymm14\n",
             ".else\n",
             "vpmaddubsw ymm14, ymm14, ymm13\n",
             ".endif\n",
-            widened!("ymm14"),
-            "vpaddd ", $second, ", ", $second, ", ymm14\n",
             ".endif\n",
+            widened!("ymm15"),
+            ".if {WIDE}\n",
+            widened!("ymm14"),
+            ".endif\n",
+            added!($first, $second),
             ".elseif {DOT} == {SIGNED}\n",
             "{{vex}} vpdpbusd ", $first, ", ymm12, ymm14\n",
             ".if {WIDE}\n",
@@ -154,6 +158,19 @@ macro_rules! widened {
             "vpmaddwd ", $sums, ", ", $sums, ", ymm5\n",
             ".else\n",
             "vpmaddwd ", $sums, ", ", $sums, ", [rip + {ones}]\n",
+            ".endif\n",
+        )
+    };
+}
+
+/// A row's products, added to its sums.
+#[rustfmt::skip]
+macro_rules! added {
+    ($first:literal, $second:literal) => {
+        concat!(
+            "vpaddd ", $first, ", ", $first, ", ymm15\n",
+            ".if {WIDE}\n",
+            "vpaddd ", $second, ", ", $second, ", ymm14\n",
             ".endif\n",
         )
     };
