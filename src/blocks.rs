@@ -147,9 +147,10 @@ impl Blocks {
         let share_cols = threads > 1 && is_near && cols(wanted).pieces == wanted;
         // Into how many pieces the other side is cut. If into more than one, each side is prepared for all threads: they wait
         // for each other, and then fetch what is near another.
+        let one_is_worth_it = kernel.takes_panels() || !given.lhs_is_ready;
         let others = |cut: Cut| match given.rhs_is_ready {
             false if cut.pieces >= threads => 1,
-            true if cut.pieces >= threads && kernel.takes_panels() && cut.is_even(threads) => 1,
+            true if cut.pieces >= threads && cut.is_even(threads) && one_is_worth_it => 1,
             _ => wanted.div_ceil(cut.pieces),
         };
         if !share_rows && (share_cols || rhs_len > lhs_len) {
@@ -303,6 +304,17 @@ mod tests {
         assert!(!is_apart(4000, 64, 1), "nobody else packs");
         assert!(!is_apart(4000, 300, 2), "more than half of the cache");
         assert!(!is_apart(64, 4000, 2), "each has other columns");
+    }
+
+    #[test]
+    fn one_side_is_cut_if_the_other_is_packed() {
+        let caches = Caches { l1: 32 << 10, l2: 512 << 10 };
+        for kernel in Kernel::all() {
+            let given = Given { rhs_is_ready: true, ..GIVEN };
+            let blocks = Blocks::new(kernel, Shape { rows: 192, cols: 128, depth: 128 }, given, 2, &caches);
+            // So nobody prepares rows for another.
+            assert_eq!((blocks.rows.pieces, blocks.cols.pieces), (4, 1), "{}", kernel.name);
+        }
     }
 
     #[test]

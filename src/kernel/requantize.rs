@@ -88,7 +88,15 @@ pub(crate) struct Rows<'a, const W: usize> {
     pub cols: usize,
 }
 
-impl<const W: usize> Rows<'_, W> {
+impl<'a, const W: usize> Rows<'a, W> {
+    /// None if they are of another width.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub(super) fn of_width<const V: usize>(self) -> Option<Rows<'a, V>> {
+        let Self { sums, terms, cols } = self;
+        if V == W { Some(Rows { sums: sums.as_flattened().as_chunks().0, terms, cols }) } else { None }
+    }
+
     #[inline(always)]
     fn term(&self, i: usize) -> i32 {
         self.terms.get(i).copied().unwrap_or(0)

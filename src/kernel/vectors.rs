@@ -95,9 +95,12 @@ impl Vectors {
         to: Block<u8>,
     ) {
         match self.0 {
-            // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 => unsafe { requantize::avx2::requantize(rule, columns, last, rows, to) },
+            Kind::Avx2 => match rows.of_width() {
+                // SAFETY: as above.
+                Some(rows) => unsafe { requantize::avx2::requantize(rule, columns, last, rows, to) },
+                None => requantize::requantize(rule, columns, last, rows, to),
+            },
             // SAFETY: as above.
             #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
             Kind::Avx512 => unsafe { requantize::avx512::requantize(rule, columns, last, rows, to) },

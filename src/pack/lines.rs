@@ -98,8 +98,11 @@ pub(super) fn write_strip<const WIDENED: bool>(
 ) {
     let (numbers, padding) = line.split_at_mut(strip.len() * size(WIDENED));
     write_numbers::<WIDENED>(strip, reading, numbers);
-    if !padding.is_empty() {
-        padding.fill(0);
+    // That of a group would take as long as all of a short line, if it were filled by a call.
+    match padding.len() {
+        0 => {}
+        len @ 1..8 => copy_short(&[0; 8][..len], padding),
+        _ => padding.fill(0),
     }
     if let Some(sum) = sum {
         *sum = sum.wrapping_add(sum_numbers(strip, reading.added(), reading.to, sum_bytes));

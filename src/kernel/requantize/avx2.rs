@@ -1,4 +1,5 @@
-//! With AVX2: the compiler does not multiply numbers of 32 bits in the lanes where they lie, nor does it pack 16 of them at once.
+//! Panels of 16 columns, with AVX2: the compiler does not multiply numbers of 32 bits in the lanes where they lie, nor does it pack 16 of
+//! them at once.
 
 use super::{Columns, Last, Rows, Rule, Words, columns_of, near};
 use crate::kernel::panel::{Lanes, Panel, PanelFns};
@@ -12,65 +13,48 @@ use std::ops::Range;
 mod scales;
 
 const LANES: usize = 8;
+const WIDTH: usize = 2 * LANES;
 
-/// As [`super::requantize`]; two vectors of columns together, of which W is a multiple.
+/// As [`super::requantize`].
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-pub(in crate::kernel) fn requantize<const W: usize>(
-    rule: Rule,
-    columns: &Columns,
-    last: Last,
-    rows: Rows<W>,
-    to: Block<u8>,
-) {
-    for first in (0..W / (2 * LANES)).map(|pair| pair * 2 * LANES) {
-        let (mut to, end) = (to.clone(), End::of(columns, last, first, rows.cols > first + LANES));
-        let firsts = end.firsts;
-        let near = match rule {
-            Rule::Float | Rule::Down => None,
-            _ => Near::of(rule, columns, &last, end.raised(), firsts),
-        };
-        if let Some(scales) = near {
-            nearly_by_signs(near::has_signs(rule, &last), rule, columns, rows, &mut to, &scales, &end);
-            continue;
+pub(in crate::kernel) fn requantize(rule: Rule, columns: &Columns, last: Last, rows: Rows<WIDTH>, mut to: Block<u8>) {
+    let end = End::of(columns, last, rows.cols > LANES);
+    let firsts = end.firsts;
+    let near = match rule {
+        Rule::Float | Rule::Down => None,
+        _ => Near::of(rule, columns, &last, end.raised(), firsts),
+    };
+    if let Some(scales) = near {
+        return nearly_by_signs(near::has_signs(rule, &last), rule, columns, rows, &mut to, &scales, &end);
+    }
+    if let Rule::Float = rule
+        && let Some(scales) = Small::of(columns, &last, firsts)
+    {
+        return floats(last, rows, &mut to, &scales, &end);
+    }
+    match rule {
+        Rule::Twice => {
+            let scales = [Fixed::of(columns, firsts[0]), Fixed::of(columns, firsts[1])];
+            each::<true>(&end, rows, &mut to, |sums, terms| end.scaled(sums, terms, |half, x| scales[half].twice(x)));
         }
-        if let Rule::Float = rule
-            && let Some(scales) = Small::of(columns, &last, firsts)
-        {
-            floats::<W>(last, rows, &mut to, &scales, &end);
-            continue;
+        Rule::TwiceUp => {
+            let scales = [Fixed::of(columns, firsts[0]), Fixed::of(columns, firsts[1])];
+            each::<true>(&end, rows, &mut to, |sums, terms| {
+                end.scaled(sums, terms, |half, x| scales[half].twice_up(x))
+            });
         }
-        match rule {
-            Rule::Twice => {
-                let scales = [Fixed::of(columns, firsts[0]), Fixed::of(columns, firsts[1])];
-                each::<W, true>(&end, rows, &mut to, |sums, terms| {
-                    end.scaled(sums, terms, |half, x| scales[half].twice(x))
-                });
-            }
-            Rule::TwiceUp => {
-                let scales = [Fixed::of(columns, firsts[0]), Fixed::of(columns, firsts[1])];
-                each::<W, true>(&end, rows, &mut to, |sums, terms| {
-                    end.scaled(sums, terms, |half, x| scales[half].twice_up(x))
-                });
-            }
-            Rule::Once => {
-                let scales = [Once::of(columns, firsts[0]), Once::of(columns, firsts[1])];
-                each::<W, true>(&end, rows, &mut to, |sums, terms| {
-                    end.scaled(sums, terms, |half, x| scales[half].once(x))
-                });
-            }
-            Rule::Float => {
-                let scales = [words(columns.factor, firsts[0]), words(columns.factor, firsts[1])];
-                each::<W, true>(&end, rows, &mut to, |sums, terms| {
-                    end.scaled(sums, terms, |half, x| float(x, scales[half]))
-                });
-            }
-            Rule::Down => {
-                let scales = [Down::of(columns, firsts[0]), Down::of(columns, firsts[1])];
-                each::<W, true>(&end, rows, &mut to, |sums, terms| {
-                    end.scaled(sums, terms, |half, x| scales[half].round(x))
-                });
-            }
+        Rule::Once => {
+            let scales = [Once::of(columns, firsts[0]), Once::of(columns, firsts[1])];
+            each::<true>(&end, rows, &mut to, |sums, terms| end.scaled(sums, terms, |half, x| scales[half].once(x)));
+        }
+        Rule::Float => {
+            let scales = [words(columns.factor, firsts[0]), words(columns.factor, firsts[1])];
+            each::<true>(&end, rows, &mut to, |sums, terms| end.scaled(sums, terms, |half, x| float(x, scales[half])));
+        }
+        Rule::Down => {
+            let scales = [Down::of(columns, firsts[0]), Down::of(columns, firsts[1])];
+            each::<true>(&end, rows, &mut to, |sums, terms| end.scaled(sums, terms, |half, x| scales[half].round(x)));
         }
     }
 }
@@ -81,7 +65,7 @@ pub(in crate::kernel) static PANEL_FNS: PanelFns = PanelFns { write: write_panel
 /// As [`PanelFns::write`]. What is added to numbers before they are rounded, half of one and the offset, lies in `above`.
 #[target_feature(enable = "avx2,fma")]
 fn write_panel(rule: Rule, columns: &Columns, cols: usize, last: Last, to: &mut MaybeUninit<Panel>) -> bool {
-    let end = End::of(columns, last, 0, true);
+    let end = End::of(columns, last, true);
     let scales = match rule {
         Rule::Down => None,
         Rule::Float => Small::of(columns, &last, end.firsts).map(|[a, b]| [Near::by(a), Near::by(b)]),
@@ -135,10 +119,10 @@ unsafe fn finish_panel(
     rows: Range<usize>,
     cols: Range<usize>,
 ) {
-    let rows_of_sums = Rows::<{ 2 * LANES }> { sums: sums.as_chunks().0, terms, cols: cols.len() };
+    let rows_of_sums = Rows::<WIDTH> { sums: sums.as_chunks().0, terms, cols: cols.len() };
     // SAFETY: this function's own promise.
     let mut to = unsafe { out.block(rows, cols) };
-    let firsts = firsts(0, rows_of_sums.cols > LANES);
+    let firsts = firsts(rows_of_sums.cols > LANES);
     let of_half = |lanes: &Lanes, half: usize| vector(&lanes[0], firsts[half]);
     let end = End::new([of_half(&panel.added, 0), of_half(&panel.added, 1)], panel.last, firsts);
     let scales = [Near::of_panel(panel, firsts[0]), Near::of_panel(panel, firsts[1])];
@@ -153,29 +137,29 @@ unsafe fn finish_panel(
 /// As [`nearly`].
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn nearly_by_signs<const W: usize>(
+fn nearly_by_signs(
     have_signs: bool,
     rule: Rule,
     columns: &Columns,
-    rows: Rows<W>,
+    rows: Rows<WIDTH>,
     to: &mut Block<u8>,
     scales: &[Near; 2],
     end: &End,
 ) {
     match (have_signs, rows.terms.is_empty()) {
-        (true, true) => nearly::<W, true, false>(rule, columns, rows, to, scales, end),
-        (true, false) => nearly::<W, true, true>(rule, columns, rows, to, scales, end),
-        (false, true) => nearly::<W, false, false>(rule, columns, rows, to, scales, end),
-        (false, false) => nearly::<W, false, true>(rule, columns, rows, to, scales, end),
+        (true, true) => nearly::<true, false>(rule, columns, rows, to, scales, end),
+        (true, false) => nearly::<true, true>(rule, columns, rows, to, scales, end),
+        (false, true) => nearly::<false, false>(rule, columns, rows, to, scales, end),
+        (false, false) => nearly::<false, true>(rule, columns, rows, to, scales, end),
     }
 }
 
 /// Scaled by floats, and rounded once: there is no doubt.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn floats<const W: usize>(last: Last, rows: Rows<W>, to: &mut Block<u8>, scales: &[Small; 2], end: &End) {
+fn floats(last: Last, rows: Rows<WIDTH>, to: &mut Block<u8>, scales: &[Small; 2], end: &End) {
     let offset = _mm256_set1_epi16((last.offset + end.raised()) as i16);
-    each::<W, true>(end, rows, to, |sums, terms| {
+    each::<true>(end, rows, to, |sums, terms| {
         let words = |pair: usize| {
             let [x, y] = end.sums(sums[pair], terms[pair]);
             _mm256_adds_epi16(_mm256_packs_epi32(scales[0].round(x), scales[1].round(y)), offset)
@@ -187,10 +171,10 @@ fn floats<const W: usize>(last: Last, rows: Rows<W>, to: &mut Block<u8>, scales:
 /// In floats; what is in doubt goes the exact way.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn nearly<const W: usize, const HAVE_SIGNS: bool, const HAVE_TERMS: bool>(
+fn nearly<const HAVE_SIGNS: bool, const HAVE_TERMS: bool>(
     rule: Rule,
     columns: &Columns,
-    rows: Rows<W>,
+    rows: Rows<WIDTH>,
     to: &mut Block<u8>,
     scales: &[Near; 2],
     end: &End,
@@ -214,12 +198,12 @@ fn nearly<const W: usize, const HAVE_SIGNS: bool, const HAVE_TERMS: bool>(
             _ => in_doubt(rule, columns, end, sums, terms),
         }
     };
-    each::<W, HAVE_TERMS>(end, rows, to, bytes);
+    each::<HAVE_TERMS>(end, rows, to, bytes);
 }
 
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn store(to: &mut [u8; 2 * LANES], bytes: __m128i) {
+fn store(to: &mut [u8; WIDTH], bytes: __m128i) {
     // SAFETY: the reference covers the 16 bytes written.
     unsafe { _mm_storeu_si128(to.as_mut_ptr().cast(), bytes) }
 }
@@ -257,18 +241,18 @@ type Fours<'a> = [[&'a [i32; LANES]; 2]; 2];
 
 /// The first columns of both vectors of a pair: of the second, if there is none, those of the first.
 #[inline(always)]
-fn firsts(first: usize, both: bool) -> [usize; 2] {
-    [first, if both { first + LANES } else { first }]
+fn firsts(both: bool) -> [usize; 2] {
+    [0, if both { LANES } else { 0 }]
 }
 
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn vector<const W: usize>(values: &[i32; W], first: usize) -> Vector {
+fn vector(values: &[i32; WIDTH], first: usize) -> Vector {
     resume(part(values, first))
 }
 
 #[inline(always)]
-fn part<const W: usize>(values: &[i32; W], first: usize) -> &[i32; LANES] {
+fn part(values: &[i32; WIDTH], first: usize) -> &[i32; LANES] {
     values[first..].first_chunk().expect("as many more as there are lanes")
 }
 
@@ -308,8 +292,8 @@ struct End {
 impl End {
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    fn of(columns: &Columns, last: Last, first: usize, both: bool) -> Self {
-        let firsts = firsts(first, both);
+    fn of(columns: &Columns, last: Last, both: bool) -> Self {
+        let firsts = firsts(both);
         let added = |first: usize| {
             let sums = _mm256_mullo_epi32(words(columns.sums, first), all(columns.times));
             _mm256_add_epi32(words(columns.bias, first), sums)
@@ -384,37 +368,34 @@ impl End {
 /// Makes bytes of all rows: of two at a time, or of four whose columns fit into one vector.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn each<const W: usize, const HAVE_TERMS: bool>(
+fn each<const HAVE_TERMS: bool>(
     end: &End,
-    rows: Rows<W>,
+    rows: Rows<WIDTH>,
     to: &mut Block<u8>,
     bytes: impl Fn(Fours, [[Vector; 2]; 2]) -> Vector,
 ) {
     let term = |i: usize| all(if HAVE_TERMS { rows.term(i) } else { 0 });
-    let first = if W == 2 * LANES { 0 } else { end.firsts[0] };
     let mut i = 0;
-    // A whole panel by itself, or the first half of one, where nothing else is to be looked at.
-    if W == 2 * LANES {
-        while let Some(two) = rows.sums.get(i..i + 2)
-            && let Some([to_upper, to_lower]) = to.whole::<2, { 2 * LANES }>()
-        {
-            let halves = |row: usize| [part(&two[row], 0), part(&two[row], LANES)];
-            let bytes = bytes([halves(0), halves(1)], [[term(i); 2], [term(i + 1); 2]]);
-            store(to_upper, _mm256_castsi256_si128(bytes));
-            store(to_lower, _mm256_extracti128_si256::<1>(bytes));
-            i += 2;
-        }
-        while let Some(four) = rows.sums.get(i..i + 4)
-            && let Some([a, b, c, d]) = to.whole::<4, LANES>()
-        {
-            let terms = rows.terms.get(i..).and_then(|terms| terms.first_chunk()).filter(|_| HAVE_TERMS);
-            let &[p, q, r, s] = terms.unwrap_or(&[0; 4]);
-            let pair = |row: usize| [part(&four[row], 0), part(&four[row + 1], 0)];
-            let bytes = bytes([pair(0), pair(2)], [[all(p), all(q)], [all(r), all(s)]]);
-            store_halves(_mm256_castsi256_si128(bytes), a, b);
-            store_halves(_mm256_extracti128_si256::<1>(bytes), c, d);
-            i += 4;
-        }
+    // Whole panels, or the first halves of some, where nothing else is to be looked at.
+    while let Some(two) = rows.sums.get(i..i + 2)
+        && let Some([to_upper, to_lower]) = to.whole::<2, WIDTH>()
+    {
+        let halves = |row: usize| [part(&two[row], 0), part(&two[row], LANES)];
+        let bytes = bytes([halves(0), halves(1)], [[term(i); 2], [term(i + 1); 2]]);
+        store(to_upper, _mm256_castsi256_si128(bytes));
+        store(to_lower, _mm256_extracti128_si256::<1>(bytes));
+        i += 2;
+    }
+    while let Some(four) = rows.sums.get(i..i + 4)
+        && let Some([a, b, c, d]) = to.whole::<4, LANES>()
+    {
+        let terms = rows.terms.get(i..).and_then(|terms| terms.first_chunk()).filter(|_| HAVE_TERMS);
+        let &[p, q, r, s] = terms.unwrap_or(&[0; 4]);
+        let pair = |row: usize| [part(&four[row], 0), part(&four[row + 1], 0)];
+        let bytes = bytes([pair(0), pair(2)], [[all(p), all(q)], [all(r), all(s)]]);
+        store_halves(_mm256_castsi256_si128(bytes), a, b);
+        store_halves(_mm256_extracti128_si256::<1>(bytes), c, d);
+        i += 4;
     }
     let both = end.both();
     while i < rows.sums.len() {
@@ -422,32 +403,31 @@ fn each<const W: usize, const HAVE_TERMS: bool>(
         let row = |j: usize| &rows.sums[(i + j).min(rows.sums.len() - 1)];
         let (sums, terms) = match both {
             true => {
-                let halves = |j: usize| [part(row(j), first), part(row(j), first + LANES)];
+                let halves = |j: usize| [part(row(j), 0), part(row(j), LANES)];
                 ([halves(0), halves(1)], [[term(i); 2], [term(i + 1); 2]])
             }
             false => {
-                let pair = |j: usize| [part(row(j), first), part(row(j + 1), first)];
+                let pair = |j: usize| [part(row(j), 0), part(row(j + 1), 0)];
                 ([pair(0), pair(2)], [[term(i), term(i + 1)], [term(i + 2), term(i + 3)]])
             }
         };
         let bytes = bytes(sums, terms);
         for of_pair in [_mm256_castsi256_si128(bytes), _mm256_extracti128_si256::<1>(bytes)] {
-            put(of_pair, first, to);
+            put(of_pair, to);
             if !both {
-                put(_mm_unpackhi_epi64(of_pair, of_pair), first, to);
+                put(_mm_unpackhi_epi64(of_pair, of_pair), to);
             }
         }
         i += if both { 2 } else { 4 };
     }
 }
 
-/// The bytes of the next row's columns from `first` on; mostly there is room for all.
+/// The bytes of the next row; mostly there is room for all.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn put(bytes: __m128i, first: usize, to: &mut Block<u8>) {
+fn put(bytes: __m128i, to: &mut Block<u8>) {
     let Some(to) = to.next() else { return };
-    let to = to.get_mut(first..).unwrap_or_default();
-    match to.first_chunk_mut::<{ 2 * LANES }>() {
+    match to.first_chunk_mut::<WIDTH>() {
         Some(whole) => store(whole, bytes),
         None => put_some(bytes, to),
     }
