@@ -189,6 +189,7 @@ macro_rules! rows_of_vectors {
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx2 {
     use super::*;
+    use crate::kernel::vector256::put_some;
     use std::arch::x86_64::*;
     use std::mem::transmute;
 
@@ -243,10 +244,9 @@ pub(super) mod avx2 {
     /// As many floats as there is room for.
     #[target_feature(enable = "avx2")]
     fn put_part(x: __m256, to: &mut [f32]) {
-        let is_there =
-            _mm256_cmpgt_epi32(_mm256_set1_epi32(to.len() as i32), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-        // SAFETY: the slice covers what is written.
-        unsafe { _mm256_maskstore_ps(to.as_mut_ptr(), is_there, x) }
+        // SAFETY: these are as many numbers of as many bits, of which any make a float.
+        let bits = unsafe { std::slice::from_raw_parts_mut(to.as_mut_ptr().cast(), to.len()) };
+        put_some(bits, _mm256_castps_si256(x));
     }
 }
 
