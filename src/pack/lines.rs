@@ -12,6 +12,9 @@ use std::ops::Range;
 /// cache.
 const REQUANTIZED: usize = 256;
 
+/// Lines that are summed together, once they are packed.
+const TOGETHER: usize = 4;
+
 /// Packs lines, zero up to their ends, and sums as many as there are sums.
 #[inline(always)]
 pub(crate) fn pack_lhs<const WIDENED: bool, const WAY: usize>(
@@ -40,6 +43,18 @@ pub(crate) fn pack_lhs<const WIDENED: bool, const WAY: usize>(
                 let how = (src.depth, reading.added(), reading.to);
                 return sum_each(line, how, sums, &shuffle.sum_bytes, &shuffle.sum_four);
             }
+            if reading.requantization.is_none() {
+                let mut sums = sums.chunks_mut(TOGETHER);
+                for (i, lines) in lines.chunks_mut(TOGETHER * pitch).enumerate() {
+                    let source = |line: usize| src.run(first + i * TOGETHER + line);
+                    for (line, to) in lines.chunks_exact_mut(pitch).enumerate() {
+                        write_strip::<WIDENED>(source(line), reading, to, None, &shuffle.sum_bytes);
+                    }
+                    let how = (src.depth, reading.added(), reading.to);
+                    sum_each(source, how, sums.next().unwrap_or_default(), &shuffle.sum_bytes, &shuffle.sum_four);
+                }
+                return;
+            }
             let mut sums = sums.iter_mut();
             for (i, line) in lines.chunks_exact_mut(pitch).enumerate() {
                 let mut sum = sums.next();
@@ -65,6 +80,7 @@ pub(super) const fn size(widened: bool) -> usize {
     if widened { 2 } else { 1 }
 }
 
+/// Writes a line of requantized numbers.
 #[inline(always)]
 fn write_line<const WIDENED: bool>(
     src: &[u8],
@@ -74,7 +90,7 @@ fn write_line<const WIDENED: bool>(
     mut sum: Option<&mut i32>,
     sum_bytes: &impl Fn(&[[u8; STRETCH]], &[u8; STRETCH], u8) -> u32,
 ) {
-    if reading.requantization.is_none() || src.is_empty() {
+    if src.is_empty() {
         return write_strip::<WIDENED>(src, reading, line, sum, sum_bytes);
     }
     for from in (0..src.len()).step_by(REQUANTIZED) {
