@@ -5,11 +5,12 @@
 
 use super::relay::Terms;
 use super::tile::last_group;
-use super::vector256::{Vector, plus, put, resume, spread, store, zero};
+use super::vector256::{Vector, plus, prefetch, put, resume, spread, store, zero};
 use super::{Tile, avx2_narrow, tiles_of};
 use crate::matrix::Lines;
 use crate::output::Sums;
 use std::arch::asm;
+use std::ops::Range;
 
 pub(super) const ROWS: usize = 6;
 const WIDTH: usize = 16;
@@ -45,6 +46,10 @@ static SHIFTS: [[u64; 2]; 4] = [[0, 0], [24, 0], [16, 0], [8, 0]];
 /// So many rows have too few sums for the latency of a multiplication: each second group is summed apart, in registers that other
 /// rows have.
 const APART: usize = 3;
+
+/// The places of a result that spans so many bytes are fetched before a tile is multiplied: they come from beyond the L2, or nearly so,
+/// and some processors write line by line, and would wait for each.
+const FAR: usize = 128 << 10;
 
 /// Evaluates an expression in which the number of rows is a constant.
 macro_rules! by_rows {
@@ -223,7 +228,12 @@ fn multiply_by<const VECTORS: usize, const DOT: usize>(tile: &Tile, acc: &mut [i
         by_rows!(rows.len(), |N| {
             let mut c = match &place {
                 None => [[zero(); 2]; ROWS],
-                Some(place) => place.begin::<N>(first),
+                Some(place) => {
+                    if place.is_far {
+                        place.fetch(rows.clone());
+                    }
+                    place.begin::<N>(first)
+                }
             };
             // SAFETY: these are so many lines, and they and the panel have as many groups, as was asserted.
             unsafe { grow_by_runs::<N, VECTORS, DOT>(&mut c, &lines, (whole, cut), tile, &mut next) }
@@ -272,6 +282,7 @@ struct Place<'s> {
     to: *mut i32,
     stride: usize,
     cols: usize,
+    is_far: bool,
     of_cols: [Vector; 2],
     terms: Terms<'s>,
 }
@@ -285,7 +296,18 @@ impl<'s> Place<'s> {
         let of_cols = sums.of_cols::<WIDTH>();
         let [left, right] = of_cols.as_chunks().0 else { unreachable!("two vectors") };
         let of_cols = [resume(left), resume(right)];
-        Self { to, stride, cols: sums.cols.len(), of_cols, terms: sums.terms(rows) }
+        let is_far = sums.out.rows.saturating_mul(stride) >= FAR / size_of::<i32>();
+        Self { to, stride, cols: sums.cols.len(), is_far, of_cols, terms: sums.terms(rows) }
+    }
+
+    /// Fetches these rows. (A call: it would be there for each number of rows.)
+    #[inline(never)]
+    fn fetch(&self, rows: Range<usize>) {
+        for row in rows {
+            let to = self.to.wrapping_add(row * self.stride);
+            prefetch(to.cast());
+            prefetch(to.wrapping_add(self.cols - 1).cast());
+        }
     }
 
     /// What is added to so many rows, from `row` on.
