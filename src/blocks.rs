@@ -147,6 +147,7 @@ impl Blocks {
         let share_cols = threads > 1 && is_near && cols(wanted).pieces == wanted;
         // Into how many pieces the other side is cut. If into more than one, each side is prepared for all threads: they wait
         // for each other, and then fetch what is near another.
+        // Beside a packed RHS one piece is worth it only where lines are prepared, or a kernel takes many panels at once.
         let one_is_worth_it = kernel.takes_panels() || !given.lhs_is_ready;
         let others = |cut: Cut| match given.rhs_is_ready {
             false if cut.pieces >= threads => 1,
