@@ -132,12 +132,17 @@ impl Fraction {
     /// As [`Fraction::of`], of numbers that are not negative, for which less has to be done.
     #[inline(always)]
     pub(crate) fn of_natural(self, x: i32) -> i32 {
+        let (integer, rest, nudge) = self.natural();
+        let rounded = (u64::from(x as u32) * u64::from(rest) + u64::from(nudge)) >> 31;
+        x.wrapping_mul(integer).wrapping_add(rounded as i32)
+    }
+
+    /// The same fraction: an integer, a rest that is not negative, and what is added to products with it before they are rounded down.
+    #[inline(always)]
+    pub(crate) fn natural(self) -> (i32, u32, u32) {
         // A negative rest becomes a positive one and 1 less, and away from zero is down then.
         let borrowed = self.rest >> 31;
-        let rest = u64::from((self.rest & i32::MAX) as u32);
-        let nudge = ((1 << 30) + borrowed) as u64;
-        let rounded = (u64::from(x as u32) * rest + nudge) >> 31;
-        x.wrapping_mul(self.integer + borrowed).wrapping_add(rounded as i32)
+        (self.integer + borrowed, (self.rest & i32::MAX) as u32, ((1 << 30) + borrowed) as u32)
     }
 
     /// `x · integer + x · rest / 2³¹`, the latter rounded to nearest, ties away from zero; what overflows wraps around.

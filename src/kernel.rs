@@ -19,6 +19,7 @@ pub(crate) use few_lines::{FewLines, Product as FewProduct};
 pub(crate) use few_lines::{SLICE, even};
 pub(crate) use lanes::{Factor, multiply_high};
 pub(crate) use lookup::{LookUpLoop, TOGETHER};
+pub(crate) use naturals::Terms as NaturalTerms;
 pub(crate) use panel::PanelFns;
 pub(crate) use relay::RelayFns;
 pub(crate) use requantize::{Columns, Last, Rows, Rule, Words};
@@ -509,6 +510,7 @@ mod dotprod;
 mod i8mm;
 mod lanes;
 mod lookup;
+mod naturals;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 #[cfg(target_arch = "aarch64")]

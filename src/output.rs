@@ -160,7 +160,7 @@ pub(crate) unsafe fn finish<const W: usize>(
             return unsafe { floats.finish(&finish.store, region, acc, &mut room[..rows], vectors) };
         }
         (None, Some(uniform), Some(Quick::Layer(_))) => offsets = uniform,
-        (Some(rescale), ..) => vectors.run(Rescaling { rescale, region, acc }),
+        (Some(rescale), ..) => vectors.run(Rescaling { rescale, region, acc, vectors }),
         _ => add_offsets(region, acc),
     }
     match &finish.quick {

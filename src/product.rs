@@ -5,7 +5,7 @@ use crate::buffer::Carver;
 use crate::caches::Caches;
 use crate::context::Context;
 use crate::desks::Desks;
-use crate::kernel::{Kernel, MAX_ROWS, MAX_WIDTH, relay};
+use crate::kernel::{Kernel, MAX_WIDTH, relay};
 use crate::output::{Finish, Panels, Relay, Rescale};
 use crate::prepare::{Prepared, Room};
 use crate::segment::Edge;
@@ -221,13 +221,9 @@ impl Product<'_> {
         (tiles + 2 * self.together()) * self.kernel.tile_len()
     }
 
-    /// How many tiles are finished together: one, where segments are, and no more rows than [`Rescale`] takes.
+    /// How many tiles are finished together: one, where segments are.
     fn together(&self) -> usize {
-        match (&self.rescale, self.scaled) {
-            (_, Some(_)) => 1,
-            (Some(_), None) => self.kernel.finished_together().min(MAX_ROWS / self.kernel.rows),
-            (None, None) => self.kernel.finished_together(),
-        }
+        if self.scaled.is_some() { 1 } else { self.kernel.finished_together() }
     }
 }
 

@@ -3,10 +3,13 @@
 //! A tile is written for its instruction set. A loop that maps elements one by one need not be: the compiler makes vectors
 //! of it, once it knows which.
 
+use super::MAX_ROWS;
 use super::dequantize::{self, FloatBlock, FloatClamp, FloatColumns, FloatRows};
 use super::lookup::{self, LookUpLoop};
+use super::naturals::{self, Terms};
 use super::requantize::{self, Columns, Last, Rows, Rule};
 use super::weighted::{self, Weighted, WeightedLoop};
+use crate::fixed_point::Fraction;
 use crate::matrix::Block;
 
 /// The vectors of a kernel. Whoever holds it knows that the processor has them, as whoever holds a kernel does.
@@ -105,6 +108,25 @@ impl Vectors {
             #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
             Kind::Avx512 => unsafe { requantize::avx512::requantize(rule, columns, last, rows, to) },
             _ => requantize::requantize(rule, columns, last, rows, to),
+        }
+    }
+
+    /// Scales sums that are not negative once the first terms are taken off, by a fraction.
+    #[inline(always)]
+    pub(crate) fn scale_naturals<const W: usize>(
+        self,
+        fraction: Fraction,
+        rows: &Terms<MAX_ROWS>,
+        cols: &Terms<W>,
+        sums: &mut [[i32; W]],
+    ) {
+        match self.0 {
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 if W.is_multiple_of(naturals::avx2::LANES) => unsafe {
+                naturals::avx2::scale(fraction, rows, cols, sums)
+            },
+            _ => naturals::scale(fraction, rows, cols, sums),
         }
     }
 

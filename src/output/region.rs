@@ -52,6 +52,18 @@ impl Region<'_> {
         }
     }
 
+    /// Some of the rows, from the region's row `first` on, and all columns.
+    pub(super) fn rows_from(&self, first: usize, count: usize) -> Region<'_> {
+        let start = self.rows.start + first;
+        Region {
+            rows: start..start + count,
+            row_sums: self.row_sums.get(first..).unwrap_or_default(),
+            row_originals: self.row_originals.get(first..).unwrap_or_default(),
+            cols: self.cols.clone(),
+            ..*self
+        }
+    }
+
     /// The offsets of all rows and of all columns, if they are known to be the same.
     #[inline(always)]
     pub(crate) fn uniform(&self) -> Option<(i32, i32)> {

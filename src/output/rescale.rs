@@ -3,7 +3,7 @@
 use super::Region;
 use super::compensation::Compensation;
 use crate::fixed_point::Fraction;
-use crate::kernel::{Loop, MAX_ROWS};
+use crate::kernel::{Loop, MAX_ROWS, NaturalTerms, Vectors};
 use crate::reading::Reading;
 
 /// How the four terms of Σ (l + a)(r + b) = Σ l·r + b · Σ l + a · Σ r + depth · a · b are scaled, where l and r were
@@ -45,56 +45,36 @@ impl Rescale {
         })
     }
 
+    /// No more than [`MAX_ROWS`] rows.
     #[inline(always)]
-    fn apply<const W: usize>(&self, region: &Region, acc: &mut [[i32; W]]) {
+    fn apply<const W: usize>(&self, region: &Region, acc: &mut [[i32; W]], vectors: Vectors) {
+        assert!(acc.len() <= MAX_ROWS, "each row has terms");
         let depth = region.depth as i32;
         let (row_shift, col_shift) = (self.row_shift, self.col_shift);
-        let (mut row_sums, mut col_sums) = ([0; MAX_ROWS], [0; W]);
-        row_sums.iter_mut().zip(region.row_sums).for_each(|(to, sum)| *to = *sum);
-        col_sums.iter_mut().zip(region.col_sums).for_each(|(to, sum)| *to = *sum);
-
-        // Σ l·r as it would be had nothing been added to l and r, and so the sums.
-        let (mut row_terms, mut col_terms) = ([0; MAX_ROWS], [0; W]);
-        let rows = acc.len();
-        for (term, sum) in row_terms[..rows].iter_mut().zip(&mut row_sums) {
-            let unshifted = sum.wrapping_sub(depth.wrapping_mul(row_shift));
-            *term = unshifted.wrapping_mul(col_shift);
-            *sum = unshifted;
-        }
-        for (term, sum) in col_terms.iter_mut().zip(&mut col_sums) {
-            *term = sum.wrapping_mul(row_shift);
-            *sum = sum.wrapping_sub(depth.wrapping_mul(col_shift));
-        }
+        // The sums as they would be had nothing been added to l and r, and what was added to Σ l·r.
+        let row_sums = less::<MAX_ROWS>(region.row_sums, depth.wrapping_mul(row_shift));
+        let col_sums = less::<W>(region.col_sums, depth.wrapping_mul(col_shift));
+        let of_rows = times(&row_sums, col_shift, depth.wrapping_mul(row_shift).wrapping_mul(col_shift));
+        let of_cols = times(&col_sums, row_shift, 0);
 
         match (region.row_offsets.uniform(), region.col_offsets.uniform()) {
             (Some(a), Some(b)) if region.depth <= self.shallow => {
+                let (mut row_terms, mut col_terms) = (times(&row_sums, b, 0), times(&col_sums, a, 0));
                 let constant = a.wrapping_mul(b).wrapping_mul(depth);
-                let (mut of_rows, mut of_cols) = ([0; MAX_ROWS], [0; W]);
-                for (term, sum) in of_rows[..rows].iter_mut().zip(&row_sums) {
-                    *term = self.row_sums.of(sum.wrapping_mul(b)).wrapping_add(constant);
-                }
-                for (term, sum) in of_cols.iter_mut().zip(&col_sums) {
-                    *term = self.col_sums.of(sum.wrapping_mul(a));
-                }
-                // Of its own: behind a black box it could be another.
-                let fraction = self.products;
-                for ((acc, row_term), of_row) in acc.iter_mut().zip(&row_terms).zip(&of_rows) {
-                    // As in `add_offsets`.
-                    let (row_term, of_row) = std::hint::black_box((*row_term, *of_row));
-                    for ((x, col_term), of_col) in acc.iter_mut().zip(&col_terms).zip(&of_cols) {
-                        let products = fraction.of_natural(x.wrapping_sub(row_term).wrapping_sub(*col_term));
-                        *x = products.wrapping_add(of_row).wrapping_add(*of_col);
-                    }
-                }
+                row_terms.iter_mut().for_each(|term| *term = self.row_sums.of(*term).wrapping_add(constant));
+                col_terms.iter_mut().for_each(|term| *term = self.col_sums.of(*term));
+                let rows = NaturalTerms { before: of_rows, after: row_terms };
+                let cols = NaturalTerms { before: of_cols, after: col_terms };
+                vectors.scale_naturals(self.products, &rows, &cols, acc);
             }
             _ => {
                 let (row_offsets, col_offsets) = offsets::<W>(region);
                 for (i, acc) in acc.iter_mut().enumerate() {
-                    let (row_term, row_sum, a) = (row_terms[i], row_sums[i], row_offsets[i]);
+                    let (of_row, row_sum, a) = (of_rows[i], row_sums[i], row_offsets[i]);
                     for (j, x) in acc.iter_mut().enumerate() {
-                        let (col_term, col_sum, b) = (col_terms[j], col_sums[j], col_offsets[j]);
+                        let (of_col, col_sum, b) = (of_cols[j], col_sums[j], col_offsets[j]);
                         let terms = [
-                            self.products.of(x.wrapping_sub(row_term).wrapping_sub(col_term)),
+                            self.products.of(x.wrapping_sub(of_row).wrapping_sub(of_col)),
                             self.row_sums.of(row_sum.wrapping_mul(b)),
                             self.col_sums.of(col_sum.wrapping_mul(a)),
                             a.wrapping_mul(b).wrapping_mul(depth),
@@ -111,11 +91,27 @@ impl Rescale {
     }
 }
 
-/// Rescaling a tile. Compiled by itself, or the compiler finds no registers for what all rows need.
+/// Sums less so much; 0 for those that there are none for.
+#[inline(always)]
+fn less<const N: usize>(sums: &[i32], taken: i32) -> [i32; N] {
+    let mut to = [0; N];
+    to.iter_mut().zip(sums).for_each(|(to, sum)| *to = sum.wrapping_sub(taken));
+    to
+}
+
+#[inline(always)]
+fn times<const N: usize>(numbers: &[i32; N], factor: i32, added: i32) -> [i32; N] {
+    let mut to = *numbers;
+    to.iter_mut().for_each(|x| *x = x.wrapping_mul(factor).wrapping_add(added));
+    to
+}
+
+/// Rescaling tiles. Compiled by itself, or the compiler finds no registers for what all rows need.
 pub(super) struct Rescaling<'a, const W: usize> {
     pub rescale: &'a Rescale,
     pub region: &'a Region<'a>,
     pub acc: &'a mut [[i32; W]],
+    pub vectors: Vectors,
 }
 
 impl<const W: usize> Loop for Rescaling<'_, W> {
@@ -123,7 +119,10 @@ impl<const W: usize> Loop for Rescaling<'_, W> {
 
     #[inline(always)]
     fn run(self) {
-        self.rescale.apply(self.region, self.acc);
+        for (i, acc) in self.acc.chunks_mut(MAX_ROWS).enumerate() {
+            let region = self.region.rows_from(i * MAX_ROWS, acc.len());
+            self.rescale.apply(&region, acc, self.vectors);
+        }
     }
 }
 
