@@ -32,36 +32,10 @@ pub(crate) fn pack_lhs<const WIDENED: bool, const WAY: usize>(
 ) {
     match WAY {
         ALONG_DEPTH => {
-            // Lines without gaps, here and there, are one: to begin each takes as long as much else of a small product.
-            let has_gaps = pitch != src.depth * size(WIDENED) || reading.requantization.is_some();
-            let count = if has_gaps { 0 } else { lines.len() / pitch };
-            if count > 0
-                && let Some(solid) = src.solid(first..first + count)
-            {
-                write_numbers::<WIDENED>(solid, reading, lines);
-                let line = |line| &solid[line * src.depth..][..src.depth];
-                let how = (src.depth, reading.added(), reading.to);
-                return sum_each(line, how, sums, &shuffle.sum_bytes, &shuffle.sum_four);
-            }
-            if reading.requantization.is_none() {
-                let mut sums = sums.chunks_mut(TOGETHER);
-                for (i, lines) in lines.chunks_mut(TOGETHER * pitch).enumerate() {
-                    let source = |line: usize| src.run(first + i * TOGETHER + line);
-                    for (line, to) in lines.chunks_exact_mut(pitch).enumerate() {
-                        write_strip::<WIDENED>(source(line), reading, to, None, &shuffle.sum_bytes);
-                    }
-                    let how = (src.depth, reading.added(), reading.to);
-                    sum_each(source, how, sums.next().unwrap_or_default(), &shuffle.sum_bytes, &shuffle.sum_four);
-                }
-                return;
-            }
-            let mut sums = sums.iter_mut();
-            for (i, line) in lines.chunks_exact_mut(pitch).enumerate() {
-                let mut sum = sums.next();
-                if let Some(sum) = &mut sum {
-                    **sum = 0;
-                }
-                write_line::<WIDENED>(src.run(first + i), reading, first + i, line, sum, &shuffle.sum_bytes);
+            let (lines, ways) = ((pitch, lines), (&shuffle.sum_bytes, &shuffle.sum_four));
+            match reading.requantization {
+                None => copy_lines::<WIDENED>(src, reading, first, lines, sums, ways),
+                Some(_) => requantize_lines::<WIDENED>(src, reading, first, lines, sums, ways),
             }
         }
         SHORT_RUNS => {
@@ -75,14 +49,85 @@ pub(crate) fn pack_lhs<const WIDENED: bool, const WAY: usize>(
     }
 }
 
+/// Packs lines whose numbers are contiguous, and stay as they are.
+#[inline(always)]
+fn copy_lines<const WIDENED: bool>(
+    src: &Operand,
+    reading: &Reading,
+    first: usize,
+    (pitch, lines): (usize, &mut [u8]),
+    sums: &mut [i32],
+    (sum_bytes, sum_four): (
+        &impl Fn(&[[u8; STRETCH]], &[u8; STRETCH], u8) -> u32,
+        &impl Fn([&[u8]; 4], u8) -> [u32; 4],
+    ),
+) {
+    let how = (src.depth, reading.added(), reading.to);
+    // Lines without gaps, here and there, are one: to begin each takes as long as much else of a small product.
+    if pitch == src.depth * size(WIDENED)
+        && !lines.is_empty()
+        && let Some(solid) = src.solid(first..first + lines.len() / pitch)
+    {
+        write_numbers::<WIDENED>(solid, reading, lines);
+        return sum_each(|line| &solid[line * src.depth..][..src.depth], how, sums, sum_bytes, sum_four);
+    }
+    let mut sums = sums.chunks_mut(TOGETHER);
+    for (i, lines) in lines.chunks_mut(TOGETHER * pitch).enumerate() {
+        let source = |line: usize| src.run(first + i * TOGETHER + line);
+        for (line, to) in lines.chunks_exact_mut(pitch).enumerate() {
+            write_strip::<WIDENED>(source(line), reading, to, None, sum_bytes);
+        }
+        sum_each(source, how, sums.next().unwrap_or_default(), sum_bytes, sum_four);
+    }
+}
+
+/// Packs lines whose numbers are contiguous, and are requantized.
+#[inline(always)]
+fn requantize_lines<const WIDENED: bool>(
+    src: &Operand,
+    reading: &Reading,
+    first: usize,
+    (pitch, lines): (usize, &mut [u8]),
+    sums: &mut [i32],
+    (sum_bytes, sum_four): (
+        &impl Fn(&[[u8; STRETCH]], &[u8; STRETCH], u8) -> u32,
+        &impl Fn([&[u8]; 4], u8) -> [u32; 4],
+    ),
+) {
+    let (depth, added) = (src.depth, reading.added());
+    if WIDENED {
+        let mut sums = sums.iter_mut();
+        for (line, to) in (first..).zip(lines.chunks_exact_mut(pitch)) {
+            write_requantized(src.run(line), reading, line, to, sums.next(), sum_bytes);
+        }
+        return;
+    }
+    // Where they stay bytes, they are where they will be read.
+    let mut sums = sums.chunks_mut(TOGETHER);
+    for (i, lines) in lines.chunks_mut(TOGETHER * pitch).enumerate() {
+        for (line, to) in (first + i * TOGETHER..).zip(lines.chunks_exact_mut(pitch)) {
+            let (numbers, padding) = to.split_at_mut(depth);
+            reading.along_depth((line, 0), src.run(line), numbers);
+            pad(padding);
+        }
+        let line = |line: usize| &lines[line * pitch..][..depth];
+        sum_each(line, (depth, added, reading.to), sums.next().unwrap_or_default(), sum_bytes, sum_four);
+        if added != 0 {
+            for line in lines.chunks_exact_mut(pitch) {
+                line[..depth].iter_mut().for_each(|number| *number = number.wrapping_add(added));
+            }
+        }
+    }
+}
+
 /// The bytes of a number.
 pub(super) const fn size(widened: bool) -> usize {
     if widened { 2 } else { 1 }
 }
 
-/// Writes a line of requantized numbers.
+/// Writes a line of requantized numbers, widened, and sums it.
 #[inline(always)]
-fn write_line<const WIDENED: bool>(
+fn write_requantized(
     src: &[u8],
     reading: &Reading,
     index: usize,
@@ -90,16 +135,19 @@ fn write_line<const WIDENED: bool>(
     mut sum: Option<&mut i32>,
     sum_bytes: &impl Fn(&[[u8; STRETCH]], &[u8; STRETCH], u8) -> u32,
 ) {
+    if let Some(sum) = &mut sum {
+        **sum = 0;
+    }
     if src.is_empty() {
-        return write_strip::<WIDENED>(src, reading, line, sum, sum_bytes);
+        return write_strip::<true>(src, reading, line, sum, sum_bytes);
     }
     for from in (0..src.len()).step_by(REQUANTIZED) {
         let mut strip = [0; REQUANTIZED];
         let src = &src[from..];
         let strip = &mut strip[..src.len().min(REQUANTIZED)];
         reading.along_depth((index, from), &src[..strip.len()], strip);
-        let end = if strip.len() == src.len() { line.len() } else { (from + REQUANTIZED) * size(WIDENED) };
-        write_strip::<WIDENED>(strip, reading, &mut line[from * size(WIDENED)..end], sum.as_deref_mut(), sum_bytes);
+        let end = if strip.len() == src.len() { line.len() } else { (from + REQUANTIZED) * size(true) };
+        write_strip::<true>(strip, reading, &mut line[from * size(true)..end], sum.as_deref_mut(), sum_bytes);
     }
 }
 
@@ -114,14 +162,19 @@ pub(super) fn write_strip<const WIDENED: bool>(
 ) {
     let (numbers, padding) = line.split_at_mut(strip.len() * size(WIDENED));
     write_numbers::<WIDENED>(strip, reading, numbers);
-    // That of a group would take as long as all of a short line, if it were filled by a call.
+    pad(padding);
+    if let Some(sum) = sum {
+        *sum = sum.wrapping_add(sum_numbers(strip, reading.added(), reading.to, sum_bytes));
+    }
+}
+
+/// Writes zeros. Those of a group would take as long as all of a short line, if they were filled by a call.
+#[inline(always)]
+fn pad(padding: &mut [u8]) {
     match padding.len() {
         0 => {}
         len @ 1..8 => copy_short(&[0; 8][..len], padding),
         _ => padding.fill(0),
-    }
-    if let Some(sum) = sum {
-        *sum = sum.wrapping_add(sum_numbers(strip, reading.added(), reading.to, sum_bytes));
     }
 }
 
