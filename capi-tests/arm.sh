@@ -3,7 +3,8 @@
 # dot products, one with I8MM. An instruction that a processor does not have ends a test, so what is chosen there is right.
 #
 # On the last of them, which runs all kernels, the C and C++ programs are run with the best, and some with each; on all three
-# the Rust unit tests that go over the kernels. What takes memory or time beyond measure is left out: it is tested on this machine.
+# the Rust unit tests that go over the kernels. What takes memory or time beyond measure is left out, and so are the kernels of
+# awkward shapes: they are tested on this machine.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=capi-tests/install.sh
@@ -90,7 +91,7 @@ for processor in cortex-a53:neon neoverse-n1:dotprod max:i8mm; do
         --skip products_of_64_columns --skip lines_a_memory_page_apart)
       ;;
   esac
-  PROPTEST_CASES=8 emulated "$cpu" 900 "$unit_tests" --test-threads 2 "${tests[@]}"
+  QGEMM_TESTS_KERNELS="i8mm dotprod neon scalar" PROPTEST_CASES=8 emulated "$cpu" 900 "$unit_tests" --test-threads 2 "${tests[@]}"
 done
 
 # Left out, beside what CMake leaves out where it cross-builds: what the compilers of this machine say of headers; the

@@ -140,7 +140,7 @@ fn expand_part<const BITS: usize, const PART: usize, const N: usize>(
 mod tests {
     use super::*;
     use crate::kernel::Kernel;
-    use crate::kernel::tests::{ODD_KERNELS, noise};
+    use crate::kernel::tests::{noise, odd};
     use proptest::prelude::*;
 
     proptest! {
@@ -153,7 +153,7 @@ mod tests {
             let mut stored = vec![0xaa; planes.size(codes.len())];
             planes.store(&codes, &mut stored);
             let expected: Vec<u8> = codes.iter().map(|code| (code & ((1 << bits) - 1)).wrapping_sub(zero)).collect();
-            for kernel in Kernel::available().chain(ODD_KERNELS) {
+            for kernel in Kernel::available().chain(odd()) {
                 let mut found = vec![0; codes.len()];
                 kernel.expand(&planes, &stored, &mut found);
                 prop_assert!(found == expected, "{}", kernel.name);

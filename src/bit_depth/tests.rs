@@ -1,7 +1,7 @@
 //! Requantized products against the definition: on every kernel, with threads, in any order, packed before or not.
 
 use super::*;
-use crate::kernel::tests::{ODD_KERNELS, always, noise};
+use crate::kernel::tests::{always, noise, odd};
 use crate::matrix::{Offset, Operand, Order, Output};
 use crate::output::{Finish, Store};
 use crate::packed::{Bits, Packed, Packing, Purpose, ResultOrder};
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use std::sync::LazyLock;
 
 static CONTEXTS: LazyLock<Vec<Context>> = LazyLock::new(|| {
-    let kernels = Kernel::available().chain(always()).chain(ODD_KERNELS);
+    let kernels = Kernel::available().chain(always()).chain(odd());
     kernels.flat_map(|kernel| [1, 3].map(|threads| Context::new(kernel, threads))).collect()
 });
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::kernel::Kernel;
-use crate::kernel::tests::{ODD_KERNELS, always, narrow, noise};
+use crate::kernel::tests::{always, narrow, noise, odd};
 use crate::matrix::{Encoding, Order, Output};
 use crate::output::{Cast, Element, Residual, Rounding, Scale, Stage, Store, Values};
 use crate::packed::{Bits, Packed, Packing, Purpose, ResultOrder, Side};
@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 /// All that this CPU runs, with 1 and with 3 threads.
 static CONTEXTS: LazyLock<Vec<Context>> = LazyLock::new(|| {
-    let kernels = Kernel::available().chain(narrow()).chain(always()).chain(ODD_KERNELS);
+    let kernels = Kernel::available().chain(narrow()).chain(always()).chain(odd());
     kernels.flat_map(|kernel| [1, 3].map(|threads| Context::new(kernel, threads))).collect()
 });
 
@@ -183,7 +183,7 @@ proptest! {
     fn every_kernel_agrees_with_the_seven_loops(case in case()) {
         let problem = Problem::new(case);
         let want = problem.sums();
-        let packers: Vec<_> = Kernel::available().chain(ODD_KERNELS).collect();
+        let packers: Vec<_> = Kernel::available().chain(odd()).collect();
         let shape = (problem.plan.positions(), case.filter.channels[1]);
         for (i, context) in CONTEXTS.iter().enumerate() {
             let packer = if case.packer % 3 == 0 { packers[case.packer % packers.len()] } else { context.kernel };

@@ -188,7 +188,7 @@ impl<'a> Windows<'a> {
 mod tests {
     use super::*;
     use crate::conv::{Axis, Filter, Images, Plan};
-    use crate::kernel::tests::{ODD_KERNELS, noise};
+    use crate::kernel::tests::{noise, odd};
     use crate::matrix::Encoding;
     use proptest::prelude::*;
 
@@ -216,7 +216,7 @@ mod tests {
             let patches = Patches { plan: &plan, pixels, absent: seed as u8 };
             let to = if is_turned { encodings[0].other() } else { encodings[0] };
             let reading = Reading::plain(encodings[0], to);
-            for kernel in Kernel::available().chain(ODD_KERNELS) {
+            for kernel in Kernel::available().chain(odd()) {
                 let Some(windows) = Windows::new(kernel, &patches, &reading) else { continue };
                 let (in_row, rows) = (windows.in_row(), plan.positions() / windows.in_row());
                 let [from, to] = cut.map(|cut| (cut * rows as f64) as usize);

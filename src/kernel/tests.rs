@@ -79,13 +79,24 @@ mod odd {
     }
 }
 
-pub(crate) static ODD_KERNELS: [&Kernel; 5] = [
-    &odd::pairs_3x5::KERNEL,
-    &odd::quads_2x7::KERNEL,
-    &odd::quads_5x24::KERNEL,
-    &odd::like_quads_3x9::KERNEL,
-    &odd::like_octets_5x12::KERNEL,
-];
+/// Those of them that are to be tested.
+pub(crate) fn odd() -> impl Iterator<Item = &'static Kernel> {
+    let all = [
+        &odd::pairs_3x5::KERNEL,
+        &odd::quads_2x7::KERNEL,
+        &odd::quads_5x24::KERNEL,
+        &odd::like_quads_3x9::KERNEL,
+        &odd::like_octets_5x12::KERNEL,
+    ];
+    all.into_iter().filter(is_tested)
+}
+
+/// Whether a kernel is to be tested: all are, or those that `QGEMM_TESTS_KERNELS` names. On an emulated processor only those need to be
+/// that real ones do not run.
+pub(super) fn is_tested(kernel: &&'static Kernel) -> bool {
+    static NAMES: LazyLock<Option<String>> = LazyLock::new(|| std::env::var("QGEMM_TESTS_KERNELS").ok());
+    NAMES.as_ref().is_none_or(|names| names.split(' ').any(|name| name == kernel.name))
+}
 
 /// A kernel that leaves no product to another, if this CPU runs it.
 pub(crate) fn always() -> Option<&'static Kernel> {
@@ -105,18 +116,13 @@ const THREADS: [usize; 2] = [1, 3];
 
 /// All that this CPU runs.
 static CONTEXTS: LazyLock<Vec<Context>> = LazyLock::new(|| {
-    let kernels = Kernel::available().chain(narrow()).chain(always()).chain(ODD_KERNELS);
+    let kernels = Kernel::available().chain(narrow()).chain(always()).chain(odd());
     kernels.flat_map(|kernel| THREADS.map(|threads| Context::new(kernel, threads))).collect()
 });
 
 /// Those of them that processors have instructions for.
 fn contexts_of_processors() -> &'static [Context] {
-    &CONTEXTS[..CONTEXTS.len() - THREADS.len() * ODD_KERNELS.len()]
-}
-
-/// Those for large products: on emulated processors the kernels of awkward shapes take minutes.
-fn contexts_for_large() -> &'static [Context] {
-    if cfg!(emulated) { contexts_of_processors() } else { &CONTEXTS }
+    &CONTEXTS[..CONTEXTS.len() - THREADS.len() * odd().count()]
 }
 
 /// One side of a product.
@@ -402,7 +408,7 @@ fn a_product_cut_into_blocks_and_slices_agrees_with_the_definition() {
                 is_small: true,
                 packer: None,
             };
-            check(contexts_for_large(), &case);
+            check(&CONTEXTS, &case);
         }
     }
 }
@@ -480,7 +486,7 @@ fn lines_a_memory_page_apart_are_multiplied_as_any_others() {
             offset: 3,
             slope: 0,
         });
-        check(contexts_for_large(), &Case { gap: 0, ..as_given((14, 257, depth), lhs, rhs) });
+        check(&CONTEXTS, &Case { gap: 0, ..as_given((14, 257, depth), lhs, rhs) });
     }
 }
 

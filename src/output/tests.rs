@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::half::{from_bf16, from_f16, to_bf16, to_f16};
-use crate::kernel::tests::ODD_KERNELS;
+use crate::kernel::tests::odd;
 use crate::kernel::{Kernel, MAX_ROWS, MAX_WIDTH};
 use crate::matrix::{Encoding, Offset, Output};
 use crate::real;
@@ -403,7 +403,7 @@ fn check(
 ) -> Result<(), TestCaseError> {
     let mut stages = Vec::new();
     cases.iter().for_each(|case| case.push(&mut stages));
-    for kernel in Kernel::available().chain(ODD_KERNELS) {
+    for kernel in Kernel::available().chain(odd()) {
         let tile =
             (rows.start..rows.end.min(rows.start + kernel.rows), cols.start..cols.end.min(cols.start + kernel.width));
         let want = |row: usize, col: usize| {

@@ -1,5 +1,5 @@
 use crate::kernel::Kernel;
-use crate::kernel::tests::{ODD_KERNELS, noise};
+use crate::kernel::tests::{noise, odd};
 use crate::matrix::{Encoding, Lines, Operand, Order};
 use crate::reading::Reading;
 use proptest::prelude::*;
@@ -20,7 +20,7 @@ proptest! {
         let src = Operand::new(&data, (lines, depth), len + gap, order, from);
         let byte = |line: usize, d: usize| data[if by_line { d * (len + gap) + line } else { line * (len + gap) + d }];
         let number = |line, d| if line < lines && d < depth { from.decode(byte(line, d)) + reading.shift } else { 0 };
-        for kernel in Kernel::available().chain(ODD_KERNELS).flat_map(|kernel| [Some(kernel), kernel.narrow]).flatten() {
+        for kernel in Kernel::available().chain(odd()).flat_map(|kernel| [Some(kernel), kernel.narrow]).flatten() {
             // Panels of the lines from one on, the lines of that part being all or few.
             let first = (part.0 * kernel.width).min(lines / kernel.width * kernel.width);
             let some = first..(first + part.1).min(lines).max(first);
@@ -82,7 +82,7 @@ fn long_runs_are_packed_as_short_ones() {
     let (lines, depth, stride) = (40_000, 301, 7);
     let data = noise(6, false, lines + (depth - 1) * stride);
     let src = Operand::new(&data, (lines, depth), stride, Order::LineContiguous, Encoding::U8);
-    for kernel in Kernel::available().chain(ODD_KERNELS) {
+    for kernel in Kernel::available().chain(odd()) {
         let reading = Reading::plain(Encoding::U8, Encoding::S8);
         let piece = |is_fetched| super::lines_of_piece(&src, &reading, 1 << 20, 128, is_fetched);
         assert!(piece(false).is_none() && piece(true).is_some());
@@ -99,7 +99,7 @@ fn all_lines_are_packed_as_one() {
     let shapes = [(1100, 303), (2, 303), (3, 303), (4, 303), (4, 16), (3, 5), (5, 303)];
     let data = noise(5, false, 1100 * 303);
     for (kernel, (lines, depth)) in
-        Kernel::available().chain(ODD_KERNELS).flat_map(|kernel| shapes.map(|shape| (kernel, shape)))
+        Kernel::available().chain(odd()).flat_map(|kernel| shapes.map(|shape| (kernel, shape)))
     {
         for order in [Order::DepthContiguous, Order::LineContiguous] {
             let stride = if order == Order::DepthContiguous { depth } else { lines };
@@ -122,7 +122,7 @@ fn all_lines_are_packed_as_one() {
 fn every_kernel_sums_the_numbers_of_lines() {
     let (most, pitch) = (18, 150);
     let data = noise(3, false, most * pitch);
-    for kernel in Kernel::available().chain(ODD_KERNELS).filter(|kernel| kernel.groups.are_bytes()) {
+    for kernel in Kernel::available().chain(odd()).filter(|kernel| kernel.groups.are_bytes()) {
         for (lines, depth) in (1..=most).flat_map(|lines| (0..=pitch).map(move |depth| (lines, depth))) {
             for encoding in [Encoding::U8, Encoding::S8] {
                 let mut sums = vec![7; lines];

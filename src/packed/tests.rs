@@ -3,7 +3,7 @@
 use super::*;
 use crate::context::Context;
 use crate::kernel::Tile;
-use crate::kernel::tests::{ODD_KERNELS, narrow, noise};
+use crate::kernel::tests::{narrow, noise, odd};
 use crate::matrix::{Lines, Order};
 use crate::reference;
 use crate::span::Spans;
@@ -15,7 +15,7 @@ mod damage;
 
 /// All kernels that this CPU runs, and some of awkward shapes.
 fn kernels() -> impl Iterator<Item = &'static Kernel> {
-    Kernel::available().chain(narrow()).chain(ODD_KERNELS)
+    Kernel::available().chain(narrow()).chain(odd())
 }
 
 /// An operand and how it is packed.

@@ -1,7 +1,7 @@
 //! Products with segments on every kernel, against their definition.
 
 use crate::kernel::Kernel;
-use crate::kernel::tests::{ODD_KERNELS, always, narrow, noise};
+use crate::kernel::tests::{always, narrow, noise, odd};
 use crate::matrix::{Encoding, Offset, Operand, Order, Output};
 use crate::output::{Finish, Stage, Store, Values};
 use crate::packed::tests::confine;
@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 
 /// All that this CPU runs, with 1 and with 3 threads.
 static CONTEXTS: LazyLock<Vec<Context>> = LazyLock::new(|| {
-    let kernels = Kernel::available().chain(narrow()).chain(always()).chain(ODD_KERNELS);
+    let kernels = Kernel::available().chain(narrow()).chain(always()).chain(odd());
     kernels.flat_map(|kernel| [1, 3].map(|threads| Context::new(kernel, threads))).collect()
 });
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::elements::Strided;
 use crate::kernel::Kernel;
-use crate::kernel::tests::ODD_KERNELS;
+use crate::kernel::tests::odd;
 use crate::matrix::Offset;
 use crate::packed::{Bits, Purpose, ResultOrder, Side};
 use crate::quantize::Scheme;
@@ -68,7 +68,7 @@ fn every_kernel_packs_them_as_bytes_are_packed() {
             for (encoding, other) in encodings.into_iter().flat_map(|a| encodings.map(|b| (a, b))) {
                 for result in [ResultOrder::RowMajor, ResultOrder::ColMajor] {
                     let purpose = Purpose { side: Side::Rhs, result, other };
-                    let kernels = Kernel::available().chain(ODD_KERNELS);
+                    let kernels = Kernel::available().chain(odd());
                     all(
                         kernels,
                         (count, depth, at_once, threads),
