@@ -362,7 +362,7 @@ impl<'t> TilesOf<'t, '_> {
             tile.cols = cols.len();
             if let Some(spans) = self.spans {
                 let (of_panel, others) = spans.split_at(depth.div_ceil(span::DEPTHS));
-                (tile.spans, self.spans) = (Spans::PerStretch(of_panel), Some(others));
+                (tile.spans, self.spans) = (Spans::of_stretches(of_panel, *depth), Some(others));
             }
         }
         let some = self.top..(*rows).min(self.top + tiles.together);

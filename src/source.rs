@@ -202,7 +202,8 @@ impl<'a> Source<'a> {
             Some(spans) if span < FAR => {
                 let per_panel = self.line.depth.div_ceil(span::DEPTHS);
                 let panel = &spans[line / self.kernel.width * per_panel..][..per_panel];
-                Spans::PerStretch(&panel[depth.start / span::DEPTHS..depth.end.div_ceil(span::DEPTHS)])
+                let depths = depth.len();
+                Spans::of_stretches(&panel[depth.start / span::DEPTHS..depth.end.div_ceil(span::DEPTHS)], depths)
             }
             _ => Spans::Uniform(span),
         }

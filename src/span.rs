@@ -26,7 +26,23 @@ pub(crate) enum Spans<'a> {
     PerStretch(&'a [u8]),
 }
 
-impl Spans<'_> {
+impl<'a> Spans<'a> {
+    /// Those of the stretches of so much depth: mostly they are the same, and kernels have less to do if they know. What remains at the
+    /// end of the depth may be summed in shorter windows than it has to.
+    #[inline(always)]
+    pub(crate) fn of_stretches(spans: &'a [u8], depth: usize) -> Self {
+        let whole = depth / DEPTHS;
+        match spans {
+            [first, ..]
+                if spans[..whole].iter().all(|span| span == first)
+                    && spans[whole..].iter().all(|span| span >= first) =>
+            {
+                Spans::Uniform(*first)
+            }
+            _ => Spans::PerStretch(spans),
+        }
+    }
+
     #[inline(always)]
     pub(crate) fn of(self, stretch: usize) -> u8 {
         match self {

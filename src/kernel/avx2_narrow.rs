@@ -15,9 +15,11 @@ kernel! {
 
 #[target_feature(enable = "avx2")]
 fn tile(tile: &Tile, acc: &mut [i32]) {
-    match tile.lhs_encoding {
-        Encoding::U8 => tile256::multiply::<{ dot::NARROW_UNSIGNED }>(tile, acc),
-        Encoding::S8 => tile256::multiply::<{ dot::NARROW_SIGNED }>(tile, acc),
+    match (tile.lhs_encoding, tile.spans) {
+        (Encoding::U8, Spans::Uniform(1)) => tile256::multiply::<{ dot::NARROW_UNSIGNED }>(tile, acc),
+        (Encoding::S8, Spans::Uniform(1)) => tile256::multiply::<{ dot::NARROW_SIGNED }>(tile, acc),
+        (Encoding::U8, _) => tile256::multiply::<{ dot::WINDOWS_UNSIGNED }>(tile, acc),
+        (Encoding::S8, _) => tile256::multiply::<{ dot::WINDOWS_SIGNED }>(tile, acc),
     }
 }
 
@@ -86,12 +88,12 @@ unsafe fn add_halves<const N: usize, const VECTORS: usize, const DOT: usize>(
             // SAFETY: this function's own promise.
             let line = unsafe { std::slice::from_raw_parts(line.wrapping_add(i * pitch + from), len) };
             [low[i], high[i]] = match DOT {
-                dot::NARROW_SIGNED => halves::<true>(line),
+                dot::WINDOWS_SIGNED => halves::<true>(line),
                 _ => halves::<false>(line),
             };
         }
         // Products of at most 15 · 255 or 15 · 128.
-        let span = if DOT == dot::NARROW_SIGNED { 4 } else { 8 };
+        let span = if DOT == dot::WINDOWS_SIGNED { 4 } else { 8 };
         let rhs = rhs.wrapping_add(GROUP / 4 * from);
         for (half, weight) in [(&low, 1), (&high, 16)] {
             let lines = (half.as_ptr().cast(), STRETCH);
@@ -261,7 +263,7 @@ unsafe fn add_windows<const N: usize, const VECTORS: usize, const DOT: usize>(
             left = out(reg) _,
             ROWS = const N,
             WIDE = const (VECTORS == 2) as usize,
-            SIGNED = const (DOT == dot::NARROW_SIGNED) as usize,
+            SIGNED = const (DOT == dot::WINDOWS_SIGNED) as usize,
             out("ymm0") _, out("ymm1") _, out("ymm2") _, out("ymm3") _, out("ymm4") _, out("ymm5") _, out("ymm6") _, out("ymm7") _,
             out("ymm8") _, out("ymm9") _, out("ymm10") _, out("ymm11") _, out("ymm12") _, out("ymm13") _, out("ymm14") _,
             out("ymm15") _,

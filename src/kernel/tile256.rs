@@ -28,9 +28,21 @@ pub(super) mod dot {
     /// Bytes by fours, in pairs of which 16 bits hold the sums: an LHS of unsigned ones, or of signed ones.
     pub(in crate::kernel) const NARROW_UNSIGNED: usize = 4;
     pub(in crate::kernel) const NARROW_SIGNED: usize = 5;
+    /// The same where 16 bits hold sums of windows, or not even pairs: sums of 32 bits are in memory then.
+    pub(in crate::kernel) const WINDOWS_UNSIGNED: usize = 6;
+    pub(in crate::kernel) const WINDOWS_SIGNED: usize = 7;
 
-    pub(in crate::kernel) const fn is_narrow(dot: usize) -> bool {
-        dot >= NARROW_UNSIGNED
+    pub(in crate::kernel) const fn has_windows(dot: usize) -> bool {
+        dot >= WINDOWS_UNSIGNED
+    }
+
+    /// How groups that are windows are multiplied.
+    pub(in crate::kernel) const fn single(dot: usize) -> usize {
+        match dot {
+            WINDOWS_UNSIGNED => NARROW_UNSIGNED,
+            WINDOWS_SIGNED => NARROW_SIGNED,
+            _ => dot,
+        }
     }
 }
 
@@ -375,7 +387,7 @@ unsafe fn grow_by_runs<const N: usize, const VECTORS: usize, const DOT: usize>(
         let cut = if run + 1 == lines.runs() { cut_group } else { 0 };
         // SAFETY: this function's own promise.
         unsafe {
-            match dot::is_narrow(DOT) {
+            match dot::has_windows(DOT) {
                 true => {
                     avx2_narrow::grow::<N, VECTORS, DOT>(c, (line, pitch), rhs, (groups, cut), tile.spans, next);
                 }
@@ -464,7 +476,7 @@ pub(super) unsafe fn grow<const N: usize, const VECTORS: usize, const DOT: usize
             WIDE = const (VECTORS == 2) as usize,
             APART = const APART,
             GROUP = const of_group(DOT),
-            DOT = const DOT,
+            DOT = const dot::single(DOT),
             ones = sym ONES,
             PAIRS = const dot::PAIRS,
             SIGNED = const dot::SIGNED,

@@ -35,6 +35,32 @@ fn span_by_definition(lhs: ElementRange, rhs: ElementRange, sums: &Sums) -> u8 {
 }
 
 #[test]
+fn stretches_of_the_same_span_are_uniform_whatever_remains_at_the_end() {
+    for (spans, depth, uniform) in [
+        (&[2][..], 64, Some(2)),
+        (&[4, 4], 128, Some(4)),
+        (&[4, 4], 100, Some(4)),
+        (&[1, 1, 16], 129, Some(1)),
+        (&[0, 0, 1], 191, Some(0)),
+        // Of the last one no sums would be exact.
+        (&[4, 2], 65, None),
+        // A whole stretch would take longer than it has to.
+        (&[1, 1, 16], 192, None),
+        (&[1, 2, 1], 192, None),
+        (&[], 0, None),
+    ] {
+        let found = match Spans::of_stretches(spans, depth) {
+            Spans::Uniform(span) => Some(span),
+            Spans::PerStretch(all) => {
+                assert_eq!(all, spans);
+                None
+            }
+        };
+        assert_eq!(found, uniform, "{spans:?}, {depth}");
+    }
+}
+
+#[test]
 fn a_span_is_the_longest_that_never_saturates_for_all_bit_depths() {
     let unsigned = |bits: u32| ElementRange { least: 0, greatest: (1 << bits) - 1 };
     let centred = |bits: u32| ElementRange { least: -(1 << (bits - 1)), greatest: (1 << (bits - 1)) - 1 };
