@@ -1,6 +1,7 @@
 //! Requantized products against the definition: on every kernel, with threads, in any order, packed before or not.
 
 use super::*;
+use crate::kernel::MAX_ROWS;
 use crate::kernel::tests::{always, noise, odd};
 use crate::matrix::{Offset, Operand, Order, Output};
 use crate::output::{Finish, Store};
@@ -147,6 +148,10 @@ fn every_kernel_agrees_on_every_pair_of_depths() {
         ] {
             let depths = BitDepths { below, threshold: usize::MAX, always: true, ..BitDepths::new(lhs, rhs) };
             check(&Case { shape: (7, 18, 140), sides, depths, is_swapped: false, seed: 5, extreme });
+            if (lhs, rhs) == (7, 5) {
+                // More rows than are scaled back together.
+                check(&Case { shape: (2 * MAX_ROWS + 7, 18, 40), sides, depths, is_swapped: false, seed: 6, extreme });
+            }
         }
     }
 }

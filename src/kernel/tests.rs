@@ -94,7 +94,13 @@ pub(crate) fn odd() -> impl Iterator<Item = &'static Kernel> {
 /// Whether a kernel is to be tested: all are, or those that `QGEMM_TESTS_KERNELS` names. On an emulated processor only those need to be
 /// that real ones do not run.
 pub(super) fn is_tested(kernel: &&'static Kernel) -> bool {
-    static NAMES: LazyLock<Option<String>> = LazyLock::new(|| std::env::var("QGEMM_TESTS_KERNELS").ok());
+    static NAMES: LazyLock<Option<String>> = LazyLock::new(|| {
+        let names = std::env::var("QGEMM_TESTS_KERNELS").ok()?;
+        // Or tests would pass that test nothing.
+        let is_known = |name: &str| Kernel::all().any(|kernel| kernel.name == name);
+        assert!(names.split(' ').all(is_known), "a kernel that is not there: {names}");
+        Some(names)
+    });
     NAMES.as_ref().is_none_or(|names| names.split(' ').any(|name| name == kernel.name))
 }
 

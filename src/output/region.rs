@@ -53,6 +53,7 @@ impl Region<'_> {
     }
 
     /// Some of the rows, from the region's row `first` on, and all columns.
+    #[inline(always)]
     pub(super) fn rows_from(&self, first: usize, count: usize) -> Region<'_> {
         let start = self.rows.start + first;
         Region {

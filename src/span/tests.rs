@@ -42,7 +42,7 @@ fn stretches_of_the_same_span_are_uniform_whatever_remains_at_the_end() {
         (&[4, 4], 100, Some(4)),
         (&[1, 1, 16], 129, Some(1)),
         (&[0, 0, 1], 191, Some(0)),
-        // Of the last one no sums would be exact.
+        // Sums of the last one might not fit.
         (&[4, 2], 65, None),
         // A whole stretch would take longer than it has to.
         (&[1, 1, 16], 192, None),
