@@ -80,7 +80,7 @@ trap stop EXIT
 # A compiler at the end of a crate keeps one processor busy, and so does an emulator: two steps at a time. What takes longest
 # comes first.
 mkdir -p target/steps
-for step in lint arm:"bash capi-tests/arm.sh" programs memory:"bash capi-tests/memory.sh 30" \
+for step in lint arm:"bash capi-tests/arm.sh" programs memory:"bash capi-tests/memory.sh 45" \
   data_races:"bash capi-tests/data_races.sh" unit_tests:"cargo test --locked --lib" model_check; do
   [ ${#running[@]} -lt 2 ] || await
   read -ra command <<<"${step#*:}"

@@ -2174,8 +2174,9 @@ qgemm_status qgemm_add_nd(const struct qgemm_context *context,
  * @param c        where size sums go; it may not overlap a or b
  * @param c_range  what the sums stand for
  * @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER, ALIGNMENT, SHAPE (size), TOO_LARGE, OPTION (rule),
- *         PARAMETER (a range is none, or not around 0 where the rule asks for it; the result's is more than floats hold),
- *         OVERLAP, UNSUPPORTED (QGEMM_ISA); details in qgemm_last_error()
+ *         PARAMETER (a range is none; with a rule of nnlib's it is not around 0, or so narrow that a float does not hold 255
+ *         divided by its width; the result's is more than floats hold), OVERLAP, UNSUPPORTED (QGEMM_ISA); details in
+ *         qgemm_last_error()
  *
  * @pre All have so many elements, nobody else writes to them or reads c during the call, and c_range may be written to.
  */

@@ -5,7 +5,7 @@ use crate::code::{nearest, nearest_f32};
 use crate::context::Context;
 use crate::error::Error;
 use crate::grid::{Grid, Tensors, Zip, zip};
-use crate::interval::Interval;
+use crate::interval::{Interval, Names};
 use crate::kernel::Loop;
 
 /// Whose way.
@@ -37,12 +37,12 @@ const GREATER_MULTIPLIER: f32 = 0x7f80 as f32;
 
 impl AddTo32 {
     /// # Errors
-    /// Unless the intervals are some, around 0 where the way asks for it, and the result's ends are finite.
+    /// Unless the intervals are some, around 0 and not too narrow where the way asks for it, and the result's ends are finite.
     pub(crate) fn new(way: Way32, a: Interval, b: Interval) -> Result<Self, Error> {
         let a_names = ["a_range.min", "a_range.max"];
         let b_names = ["b_range.min", "b_range.max"];
         let (a, b) = match way {
-            Way32::Nnlib | Way32::NnlibBias => (a.around_zero(a_names)?, b.around_zero(b_names)?),
+            Way32::Nnlib | Way32::NnlibBias => (with_zero(a, a_names)?, with_zero(b, b_names)?),
             _ => (a.checked(a_names)?, b.checked(b_names)?),
         };
         let max = match way {
@@ -113,6 +113,16 @@ impl AddTo32 {
             }
         }
     }
+}
+
+/// An interval around 0 in which nnlib finds the code of 0.
+fn with_zero(interval: Interval, names: Names) -> Result<Interval, Error> {
+    let Interval { min, max } = interval.around_zero(names)?;
+    if max > min && !(255.0 / (max - min)).is_finite() {
+        let expected = "so far from min that a float holds 255 / the difference";
+        return Err(Error::Parameter { argument: names[1], value: max.into(), expected });
+    }
+    Ok(interval)
 }
 
 /// From one code to the next, as nnlib has it.

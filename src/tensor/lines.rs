@@ -132,7 +132,7 @@ impl Loop for Along<'_> {
     fn run(self) {
         let segments = self.lines.segments();
         let all = self.range.start * segments..self.range.end * segments;
-        let ahead = (AHEAD / (4 * self.lines.segment.unwrap_or(self.lines.depth)).max(1)).max(1);
+        let ahead = (AHEAD / (4 * self.lines.depths(0).len()).max(1)).max(1);
         let mut parameters = [0; 2];
         // Before each but the last becomes bytes, the parameters of the next are found: that takes long, but few instructions.
         for index in all.start..all.end + 1 {

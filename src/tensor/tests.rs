@@ -315,6 +315,7 @@ fn every_kernel_agrees_on_quantized_lines() {
             (200, 40, Some(16), 1),
             (140, 1100, None, 3),
             (2100, 5, None, 1),
+            (3, 7, Some(usize::MAX), 1),
             (3, 0, None, 1),
             (3, 0, Some(1), 1),
         ] {

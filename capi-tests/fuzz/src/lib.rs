@@ -1,11 +1,17 @@
-//! What the fuzz targets share: numbers that make sense most of the time, matrices, the memory that they lie in, and
-//! what a call may return.
+//! What the fuzz targets share: numbers that make sense most of the time, matrices, the memory that they lie in, stages, contexts,
+//! and what a call may return.
 
+mod block;
+mod context;
 mod matrix;
 mod memory;
+mod stage;
 
+pub use block::{Block, Word, floats, product, reach, size_of_type, words};
+pub use context::{options, two_threads};
 pub use matrix::{Matrix, Place};
 pub use memory::Memory;
+pub use stage::{stage, tag, values};
 
 use arbitrary::{Result, Unstructured};
 use qgemm::Status;
@@ -19,10 +25,18 @@ pub fn number(u: &mut Unstructured, usual: &[RangeInclusive<i32>]) -> Result<i32
     let range = u.choose(usual)?.clone();
     match u.int_in_range(0..=39)? {
         0..=35 => u.int_in_range(range),
-        36 => Ok(range.start() - 1),
-        37 => Ok(range.end() + 1),
+        36 => Ok(range.start().wrapping_sub(1)),
+        37 => Ok(range.end().wrapping_add(1)),
         38 => u.choose(&EXTREMES).copied(),
         _ => u.arbitrary(),
+    }
+}
+
+/// A positive real number, such as scales are; now and then any.
+pub fn real(u: &mut Unstructured) -> Result<f32> {
+    match u.int_in_range(0..=39)? {
+        0..=37 => Ok(u.int_in_range(1..=4000)? as f32 / *u.choose(&[1.0, 100.0, 1e4, 1e6])?),
+        _ => Ok(f32::from_bits(u.arbitrary()?)),
     }
 }
 

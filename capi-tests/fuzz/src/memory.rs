@@ -56,7 +56,7 @@ impl Memory {
 }
 
 /// Bytes that look random; with some seeds all are at an end of their range, where sums are largest.
-fn noise(seed: u32) -> impl Iterator<Item = u8> {
+pub(crate) fn noise(seed: u32) -> impl Iterator<Item = u8> {
     let is_extreme = seed.is_multiple_of(4);
     let mut x = u64::from(seed) << 1 | 1;
     let mut next = move || {
