@@ -352,11 +352,11 @@ struct Panel<'a, const L: usize, const W: usize> {
 impl<const L: usize, const W: usize> TapsLoop for Panel<'_, L, W> {
     #[inline(always)]
     fn run<const ROWS: usize, T: Taps<ROWS>>(self, taps: T) {
-        // Known to the compiler, which makes nothing of the rest then.
-        if W != T::WIDTH {
+        // In constants, so that nothing is made of what is not reached.
+        if const { W != T::WIDTH } {
             unreachable!("rows of other widths meet other taps");
         }
-        if ROWS != 4 {
+        if const { ROWS != 4 } {
             return self.fill(taps);
         }
         match (self.strip.swept(), self.is_split) {

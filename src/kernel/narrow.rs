@@ -110,11 +110,14 @@ macro_rules! narrow_tile {
         ) {
             let mut c = *sums;
             for (g, b) in (from..).zip(rhs) {
-                let b: [Vector; VECTORS] = std::array::from_fn(|v| load(&b[v]));
+                let mut panel: [Vector; VECTORS] = [zero(); VECTORS];
+                for (panel, b) in panel.iter_mut().zip(b) {
+                    *panel = load(b);
+                }
                 for (c, a) in c.iter_mut().zip(lhs) {
                     // SAFETY: the lines have as many groups as the panel.
                     let a = spread(unsafe { *a.get_unchecked(g) });
-                    for (c, &b) in c.iter_mut().zip(&b) {
+                    for (c, &b) in c.iter_mut().zip(&panel) {
                         *c = widen(*c, products::<SIGNED>(a, b), 1);
                     }
                 }
@@ -210,11 +213,14 @@ macro_rules! narrow_windows {
             g: usize,
             b: &[[u8; $lanes * 4]; $width / $lanes],
         ) {
-            let b: [Vector; VECTORS] = std::array::from_fn(|v| load(&b[v]));
+            let mut panel: [Vector; VECTORS] = [zero(); VECTORS];
+            for (panel, b) in panel.iter_mut().zip(b) {
+                *panel = load(b);
+            }
             for (c, a) in c.iter_mut().zip(lhs) {
                 // SAFETY: the lines have as many groups as the panel.
                 let a = spread(unsafe { *a.get_unchecked(g) });
-                for (c, &b) in c.iter_mut().zip(&b) {
+                for (c, &b) in c.iter_mut().zip(&panel) {
                     let products = products::<SIGNED>(a, b);
                     *c = if FIRST { products } else { add(*c, products) };
                 }

@@ -186,21 +186,24 @@ macro_rules! vector_tile {
                 let lhs: [&[[u8; 4]]; ROWS] = tile.lhs.run(run).groups(whole);
                 let (now, after) = rest.split_at(whole);
                 let grow = |c: &mut [[Vector; VECTORS]; ROWS], g: usize, b: &[[u8; $lanes * $group]; $width / $lanes]| {
-                    if AHEAD > 0 {
+                    if const { AHEAD > 0 } {
                         for b in b {
                             $crate::kernel::vector256::prefetch(b.as_ptr().wrapping_add(ahead));
                         }
                     }
-                    let b: [Vector; VECTORS] = std::array::from_fn(|v| load(&b[v]));
+                    let mut panel: [Vector; VECTORS] = [zero(); VECTORS];
+                    for (panel, b) in panel.iter_mut().zip(b) {
+                        *panel = load(b);
+                    }
                     for (c, a) in c.iter_mut().zip(&lhs) {
                         // SAFETY: every line was cut to `whole` groups.
                         let a = spread_group(unsafe { *a.get_unchecked(g) });
-                        for (c, &b) in c.iter_mut().zip(&b) {
+                        for (c, &b) in c.iter_mut().zip(&panel) {
                             *c = dot::<SIGNED>(*c, a, b);
                         }
                     }
                 };
-                if ROWS <= APART {
+                if const { ROWS <= APART } {
                     let (pairs, last) = now.as_chunks::<2>();
                     for (i, [even, odd]) in pairs.iter().enumerate() {
                         grow(&mut c, 2 * i, even);
@@ -216,7 +219,7 @@ macro_rules! vector_tile {
                 }
                 rest = after;
             }
-            if ROWS <= APART {
+            if const { ROWS <= APART } {
                 for (c, apart) in c.iter_mut().zip(apart) {
                     for (c, apart) in c.iter_mut().zip(apart) {
                         *c = plus(*c, apart);

@@ -387,11 +387,10 @@ unsafe fn grow_by_runs<const N: usize, const VECTORS: usize, const DOT: usize>(
         let cut = if run + 1 == lines.runs() { cut_group } else { 0 };
         // SAFETY: this function's own promise.
         unsafe {
-            match dot::has_windows(DOT) {
-                true => {
-                    avx2_narrow::grow::<N, VECTORS, DOT>(c, (line, pitch), rhs, (groups, cut), tile.spans, next);
-                }
-                false => grow::<N, VECTORS, DOT>(c, (line, pitch), rhs, (groups, cut), next),
+            if const { dot::has_windows(DOT) } {
+                avx2_narrow::grow::<N, VECTORS, DOT>(c, (line, pitch), rhs, (groups, cut), tile.spans, next);
+            } else {
+                grow::<N, VECTORS, DOT>(c, (line, pitch), rhs, (groups, cut), next);
             }
         }
         line = line.wrapping_add(step);

@@ -42,11 +42,11 @@ pub(crate) fn pack_rhs<const W: usize, const G: usize, const WAY: usize, const W
         transpose_some,
         add_sums,
     } = shuffle;
-    if WAY == ALONG_DEPTH {
+    if const { WAY == ALONG_DEPTH } {
         let transpose = (transpose, transpose_sixteen, transpose_some);
         return gather_lines::<W, G, WIDE>(src, reading, first, panels, sums, transpose, add_sums);
     }
-    if WAY == SHORT_RUNS {
+    if const { WAY == SHORT_RUNS } {
         // Measured: of many pairs each takes as long as it saves.
         let most = if G > 2 { DEPTHS } else { 8 };
         let is_one = panels.len() == panel_len && src.depth <= most && src.lines < first + W;

@@ -21,12 +21,18 @@ impl<const L: usize, const W: usize> Sums<'_, L, W> {
     #[inline(always)]
     pub(super) fn run<const ROWS: usize>(self, taps: impl Taps<ROWS>) {
         // 3 x 3 and 5 x 5, in fours and in pairs, in whose loops nothing is left to be counted.
-        match self.weights.len() {
-            3 if ROWS == 4 => self.of::<3, ROWS>(taps),
-            10 if ROWS == 4 => self.of::<10, ROWS>(taps),
-            6 if ROWS == 2 => self.of::<6, ROWS>(taps),
-            15 if ROWS == 2 => self.of::<15, ROWS>(taps),
-            _ => self.of::<0, ROWS>(taps),
+        if const { ROWS == 4 } {
+            match self.weights.len() {
+                3 => self.of::<3, ROWS>(taps),
+                10 => self.of::<10, ROWS>(taps),
+                _ => self.of::<0, ROWS>(taps),
+            }
+        } else {
+            match self.weights.len() {
+                6 => self.of::<6, ROWS>(taps),
+                15 => self.of::<15, ROWS>(taps),
+                _ => self.of::<0, ROWS>(taps),
+            }
         }
     }
 

@@ -158,12 +158,14 @@ struct Panel<'a, const L: usize> {
 impl<const L: usize> TapsLoop for Panel<'_, L> {
     #[inline(always)]
     fn run<const ROWS: usize, T: Taps<ROWS>>(self, taps: T) {
-        if L > T::WIDTH {
+        if const { L > T::WIDTH } {
             unreachable!("wider panels meet other taps");
         }
+        // With their offsets they are signed bytes, which may be added modulo 256.
+        if const { ROWS == 4 } {
+            return self.join(taps);
+        }
         match self.operand.encoding {
-            // With their offsets they are signed bytes, which may be added modulo 256.
-            _ if ROWS == 4 => self.join(taps),
             Encoding::U8 => self.widen(i16::from),
             Encoding::S8 => self.widen(|x| i16::from(x as i8)),
         }
