@@ -2255,8 +2255,8 @@ qgemm_status qgemm_bias_add_8p8to32(const struct qgemm_context *context,
  * @param c_range  what they stand for
  * @param passes   how often the codes were computed, or looked at: 0 if there are none, else 1 or 2; or NULL
  * @return QGEMM_STATUS_OK, or why nothing was written: NULL_POINTER (also guess, with flags), ALIGNMENT, SHAPE (size),
- *         TOO_LARGE, OPTION (mode, flags), PARAMETER (a range is none, is not around 0, or one is too narrow for the mode),
- *         OVERLAP, UNSUPPORTED (QGEMM_ISA); details in qgemm_last_error()
+ *         TOO_LARGE, OPTION (mode, flags), PARAMETER (a range is none, is not around 0, or one is too narrow or too wide for the
+ *         mode), OVERLAP, UNSUPPORTED (QGEMM_ISA); details in qgemm_last_error()
  *
  * @pre All have so many elements, nobody else writes to them or reads c during the call; guess may be read, and c_range and
  * passes may be written to, unless they are null.

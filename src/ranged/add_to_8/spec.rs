@@ -52,16 +52,17 @@ impl Adder for Spec {
             let (argument, value) = ("the ratio of the widths of a_range and b_range", ratio.into());
             return Err(Error::Parameter { argument, value, expected: "below 256 in this mode" });
         }
-        let [min, max] = [result.min, result.max].map(|end| end * 255.0 / unit);
-        if !(max - min).is_finite() {
-            let (argument, value) = ("guess->max", result.max.into());
-            return Err(Error::Parameter { argument, value, expected: "less times as wide as a's and b's ranges" });
+        let least = 255.0 * wide.min + 255.0 * narrow.min;
+        if !least.is_finite() {
+            let (argument, value) = ("a_range.min + b_range.min", (wide.min + narrow.min).into());
+            return Err(Error::Parameter { argument, value, expected: "a float when multiplied by 255, in this mode" });
         }
+        let [min, max] = [result.min, result.max].map(|end| end * 255.0 / unit);
         let gain = (255.0 * 32768.0 / (max - min)).min(32767.0);
         Ok(Self {
             swap: is_swapped(add),
             slope: (128.0 * ratio) as i32,
-            base: (128.0 * ratio + (255.0 * wide.min + 255.0 * narrow.min) / unit) as i32,
+            base: (128.0 * ratio + least / unit) as i32,
             gain: gain as i32,
             offset: (255.0 * min / (max - min) - 0.5) as i32,
             unit,
@@ -86,7 +87,18 @@ impl Adder for Spec {
             value: guess.max.into(),
             expected: "so that the range is at least as wide as a's and b's in this mode",
         };
-        widened(add, guess).map(Some).ok_or(error)
+        let first = widened(add, guess).ok_or(error)?;
+        // With room for what sums may add to it.
+        let (_, narrow) = ordered(add);
+        if !narrow.is_zero() && first.width() * 255.0 * 512.0 > f64::from(f32::MAX) * narrow.width().min(1.0) {
+            let (argument, value) = ("guess->max", first.max.into());
+            return Err(Error::Parameter {
+                argument,
+                value,
+                expected: "less: this mode's floats do not hold a range so wide",
+            });
+        }
+        Ok(Some(first))
     }
 
     fn wider(&self, add: &AddTo8, before: Option<Interval>, found: [i32; 2]) -> Option<Interval> {

@@ -10,6 +10,16 @@ const NONE: Fixed = Fixed { min: false, max: false };
 const BOTH: Fixed = Fixed { min: true, max: true };
 
 fn run(add: &AddTo8, kernel: &'static Kernel, threads: usize, a: &[u8], b: &[u8]) -> (Vec<u8>, Interval, usize) {
+    try_run(add, kernel, threads, a, b).unwrap()
+}
+
+fn try_run(
+    add: &AddTo8,
+    kernel: &'static Kernel,
+    threads: usize,
+    a: &[u8],
+    b: &[u8],
+) -> Result<(Vec<u8>, Interval, usize), Error> {
     let mut codes = vec![7; a.len()];
     // SAFETY: all have as many elements.
     let tensors = unsafe {
@@ -19,8 +29,8 @@ fn run(add: &AddTo8, kernel: &'static Kernel, threads: usize, a: &[u8], b: &[u8]
             to: ElementsMut::from_raw(codes.as_mut_ptr(), codes.len()),
         }
     };
-    let (result, passes) = add.run(&Context::new(kernel, threads), &tensors).unwrap();
-    (codes, result, passes)
+    let (result, passes) = add.run(&Context::new(kernel, threads), &tensors)?;
+    Ok((codes, result, passes))
 }
 
 #[test]
@@ -168,4 +178,20 @@ fn what_cannot_be_added_is_refused() {
         assert!(is_refused(interval(0.0, 3e38), interval(0.0, 3e38), None, NONE));
         assert_eq!(is_refused(interval(1.0, 2.0), one, None, NONE), way != Way8::Exact);
     }
+}
+
+#[test]
+fn what_floats_do_not_hold_is_refused_by_nnlibs_former_way() {
+    let passes = |a, b, guess| {
+        let add = AddTo8::new(Way8::NnlibSpec, a, b, guess, NONE).unwrap();
+        try_run(&add, Kernel::chosen().unwrap(), 1, &[200], &[100]).map(|(_, _, passes)| passes).ok()
+    };
+    let one = interval(-1.0, 1.0);
+    assert_eq!(passes(one, one, Some(interval(-1e33, 0.0))), Some(2));
+    assert_eq!(passes(one, one, Some(interval(-1e35, 0.0))), None);
+    let small = interval(-1e-36, 1e-36);
+    assert_eq!(passes(small, small, Some(one)), None);
+    let large = interval(-2e36, 1.0);
+    assert_eq!(passes(large, large, None), None);
+    assert_eq!(passes(Interval::ZERO, Interval::ZERO, None), None);
 }
