@@ -4,6 +4,8 @@
 #
 # Usage: fuzz.sh SECONDS [TARGET...]
 #
+# QGEMM_FUZZ_SEED is where the inventing begins; each time elsewhere, if it is not set.
+#
 # Inputs that reach new code are kept in target/fuzz/corpus, where the next run begins. An input that fails is kept in
 # target/fuzz: the program in target/fuzz/*/release, with that file as its argument, fails again.
 set -euo pipefail
@@ -38,8 +40,8 @@ run() {
   local log=target/fuzz/$1.log
   mkdir -p "target/fuzz/corpus/$1"
   # Long inputs from the start, for where one ends the target takes the first of each choice.
-  if RUST_BACKTRACE=0 "target/fuzz/$machine/release/$1" -max_total_time="$seconds" -len_control=0 -max_len=512 \
-    -timeout=60 -artifact_prefix="target/fuzz/$1-" "target/fuzz/corpus/$1" >"$log" 2>&1; then
+  if RUST_BACKTRACE=0 "target/fuzz/$machine/release/$1" -max_total_time="$seconds" -seed="${QGEMM_FUZZ_SEED:-0}" \
+    -len_control=0 -max_len=512 -timeout=60 -artifact_prefix="target/fuzz/$1-" "target/fuzz/corpus/$1" >"$log" 2>&1; then
     echo "fuzz: $1: $(sed -n 's/^Done //p' "$log")"
   else
     echo "fuzz: $1 fails:"

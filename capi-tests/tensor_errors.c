@@ -57,6 +57,11 @@ static void of_channels(void) {
     FAILS(SHAPE, "channels->channels is -2", qgemm_min_max_f32(NULL, real, &c, (float *)written, highs));
     c.channels = INT64_MAX / 2, c.inner = 8;
     FAILS(TOO_LARGE, "", qgemm_quantize_f32(NULL, real, written, &c, &q));
+    // There are no elements in any number of parts, each of which takes no time.
+    c.outer = INT64_MAX / CHANNELS, c.channels = CHANNELS, c.inner = 0;
+    CHECK(qgemm_quantize_f32(NULL, real, written, &c, &q) == QGEMM_STATUS_OK);
+    CHECK(qgemm_dequantize(NULL, integers, (float *)written, &c, &q) == QGEMM_STATUS_OK);
+    CHECK(qgemm_min_max_f32(NULL, real, &c, lows, highs) == QGEMM_STATUS_OK && highs[CHANNELS - 1] == 0);
 }
 
 static void of_quantize(void) {

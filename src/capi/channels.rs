@@ -33,11 +33,12 @@ pub(super) unsafe fn read_channels(channels: *const RawChannels) -> Result<Chann
     let outer = size("outer", raw.outer).within("channels")?;
     let count = size("channels", raw.channels).within("channels")?;
     let inner = size("inner", raw.inner).within("channels")?;
-    let len = outer.checked_mul(count).and_then(|x| x.checked_mul(inner));
-    if len.is_none() {
-        return Err(Error::TooLarge { argument: "channels" }.into());
+    match outer.checked_mul(count).and_then(|x| x.checked_mul(inner)) {
+        None => Err(Error::TooLarge { argument: "channels" }.into()),
+        // However many parts there are: nobody is to look at each.
+        Some(0) => Ok(Channels { outer: 0, channels: count, inner: 0 }),
+        Some(_) => Ok(Channels { outer, channels: count, inner }),
     }
-    Ok(Channels { outer, channels: count, inner })
 }
 
 /// # Safety
