@@ -15,6 +15,9 @@ const MOST_DIMENSIONS: usize = 9;
 /// Elements of a result at most.
 const MOST_ELEMENTS: i128 = 1 << 12;
 
+/// Calls with the same parameters.
+const CALLS: usize = 4;
+
 /// A tensor as a caller describes it.
 struct Tensor {
     strides: Option<[i64; MOST_DIMENSIONS]>,
@@ -90,48 +93,53 @@ struct Call {
     c: Tensor,
 }
 
-impl Call {
-    /// None if its parameters are refused, or if it is large.
-    fn arbitrary(u: &mut Unstructured) -> Result<Option<Self>> {
-        let r#type = number(u, &[1..=3])? as u32;
-        let mode = tag(u, 4)?;
-        let code = |u: &mut Unstructured| number(u, &[0..=0, -128..=127, 0..=255]);
-        let [c_least, c_greatest] = if u.ratio(1, 2)? { [0, 0] } else { [code(u)?, code(u)?] };
-        let options = AddOptions {
-            struct_size: size_of::<AddOptions>(),
-            r#type,
-            mode,
-            a_scale: real(u)?,
-            a_zero_point: code(u)?,
-            b_scale: real(u)?,
-            b_zero_point: code(u)?,
-            c_scale: real(u)?,
-            c_zero_point: code(u)?,
-            c_least,
-            c_greatest,
-            flags: tag(u, 1)?,
-            reserved: 0,
-        };
-        let (zero_points, multipliers, shifts) = ([0; 3], [0; 3], [0; 3]);
-        let mut parameters =
-            AddParameters { r#type, mode, zero_points, multipliers, shifts, least: 0, greatest: 0, form: 0 };
-        // SAFETY: both are where they should be.
-        let status = unsafe { qgemm_add_prepare(&options, &mut parameters) };
-        assert_ne!(status, Status::Internal);
-        // What a caller has changed is checked again, or gives some sum.
-        if u.ratio(1, 10)? {
-            let i = u.int_in_range(0..=2)?;
-            match u.int_in_range(0..=5)? {
-                0 => parameters.zero_points[i] = u.arbitrary()?,
-                1 => parameters.multipliers[i] = u.arbitrary()?,
-                2 => parameters.shifts[i] = number(u, &[-40..=40])?,
-                3 => parameters.least = u.arbitrary()?,
-                4 => parameters.greatest = u.arbitrary()?,
-                _ => parameters.form = tag(u, 3)?,
-            }
-        } else if status != Status::Ok {
-            return Ok(None);
+/// What qgemm_add_prepare finds, or something else. None if it refuses.
+fn parameters(u: &mut Unstructured) -> Result<Option<AddParameters>> {
+    let r#type = number(u, &[1..=3])? as u32;
+    let mode = tag(u, 4)?;
+    let code = |u: &mut Unstructured| number(u, &[0..=0, -128..=127, 0..=255]);
+    let [c_least, c_greatest] = if u.ratio(1, 2)? { [0, 0] } else { [code(u)?, code(u)?] };
+    let options = AddOptions {
+        struct_size: size_of::<AddOptions>(),
+        r#type,
+        mode,
+        a_scale: real(u)?,
+        a_zero_point: code(u)?,
+        b_scale: real(u)?,
+        b_zero_point: code(u)?,
+        c_scale: real(u)?,
+        c_zero_point: code(u)?,
+        c_least,
+        c_greatest,
+        flags: tag(u, 1)?,
+        reserved: 0,
+    };
+    let (zero_points, multipliers, shifts) = ([0; 3], [0; 3], [0; 3]);
+    let mut parameters =
+        AddParameters { r#type, mode, zero_points, multipliers, shifts, least: 0, greatest: 0, form: 0 };
+    // SAFETY: both are where they should be.
+    let status = unsafe { qgemm_add_prepare(&options, &mut parameters) };
+    assert_ne!(status, Status::Internal);
+    // What a caller has changed is checked again, or gives some sum.
+    if u.ratio(1, 10)? {
+        let i = u.int_in_range(0..=2)?;
+        match u.int_in_range(0..=5)? {
+            0 => parameters.zero_points[i] = u.arbitrary()?,
+            1 => parameters.multipliers[i] = u.arbitrary()?,
+            2 => parameters.shifts[i] = number(u, &[-40..=40])?,
+            3 => parameters.least = u.arbitrary()?,
+            4 => parameters.greatest = u.arbitrary()?,
+            _ => parameters.form = tag(u, 3)?,
         }
+    } else if status != Status::Ok {
+        return Ok(None);
+    }
+    Ok(Some(parameters))
+}
+
+impl Call {
+    /// None if it is large.
+    fn arbitrary(u: &mut Unstructured, parameters: AddParameters) -> Result<Option<Self>> {
         let rank = number(u, &[0..=3, 0..=8])?;
         let sizes = (0..rank.clamp(0, MOST_DIMENSIONS as i32)).map(|_| Ok(number(u, &[1..=4, 0..=70])?.into()));
         let sizes: Vec<i64> = sizes.collect::<Result<_>>()?;
@@ -179,6 +187,17 @@ impl Call {
         after
     }
 
+    fn check(&self) {
+        let (status, alone) = self.run(null());
+        assert_ne!(status, Status::Internal);
+        if status != Status::Ok {
+            return assert_eq!(alone.0, self.c.block.0, "{status:?} has changed the result");
+        }
+        assert_eq!(alone.0, self.side_by_side().0, "side by side");
+        let (status, shared) = self.run(two_threads());
+        assert_eq!((status, shared.0), (Status::Ok, alone.0), "two threads");
+    }
+
     /// Where each element begins, row-major.
     fn places<'a>(&'a self, tensor: &'a Tensor) -> impl Iterator<Item = usize> + 'a {
         (0..self.sizes.iter().product()).map(move |mut number: i64| {
@@ -192,15 +211,12 @@ impl Call {
 }
 
 fuzz_target!(|bytes: &[u8]| -> Corpus {
-    let Ok(Some(call)) = Call::arbitrary(&mut Unstructured::new(bytes)) else { return Corpus::Reject };
-    let (status, alone) = call.run(null());
-    assert_ne!(status, Status::Internal);
-    if status != Status::Ok {
-        assert_eq!(alone.0, call.c.block.0, "{status:?} has changed the result");
-        return Corpus::Keep;
+    let u = &mut Unstructured::new(bytes);
+    let Ok(Some(parameters)) = parameters(u) else { return Corpus::Reject };
+    // To find them takes long.
+    for _ in 0..CALLS {
+        let Ok(Some(call)) = Call::arbitrary(u, parameters) else { return Corpus::Reject };
+        call.check();
     }
-    assert_eq!(alone.0, call.side_by_side().0, "side by side");
-    let (status, shared) = call.run(two_threads());
-    assert_eq!((status, shared.0), (Status::Ok, alone.0), "two threads");
     Corpus::Keep
 });

@@ -63,7 +63,7 @@ impl Lines {
             scales: null(),
             zero_points: null(),
         };
-        let values = (lines * groups as i64).min(MOST_ELEMENTS as i64);
+        let values = (lines * groups.max(1) as i64).min(MOST_ELEMENTS as i64);
         let scales = words(u, values, real)?;
         let offsets = words(u, values, |u| number(u, &[0..=0, -128..=127]))?;
         let to = Block::new(u, count)?;
