@@ -34,3 +34,19 @@ pub fn options(flags: u32) -> GemmOptions {
     let (workspace, bit_depth) = (null_mut(), null());
     GemmOptions { struct_size: size_of::<GemmOptions>(), flags, reserved: 0, workspace, workspace_size: 0, bit_depth }
 }
+
+/// How an operand of this side is packed: without bits, groups or memory of the caller's.
+pub fn pack_options(side: u32) -> PackOptions {
+    PackOptions {
+        struct_size: size_of::<PackOptions>(),
+        side,
+        result_order: QGEMM_ROW_MAJOR,
+        other_type: 0,
+        bits: 0,
+        memory: null_mut(),
+        memory_size: 0,
+        group_size: 0,
+        scales: null(),
+        zero_points: null(),
+    }
+}

@@ -8,7 +8,7 @@ mod memory;
 mod stage;
 
 pub use block::{Block, Word, floats, product, reach, size_of_type, words};
-pub use context::{options, two_threads};
+pub use context::{options, pack_options, two_threads};
 pub use matrix::{Matrix, Place};
 pub use memory::Memory;
 pub use stage::{stage, tag, values};

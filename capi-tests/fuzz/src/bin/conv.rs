@@ -176,10 +176,11 @@ impl Call {
     fn run_prepared(&self, plan: &Plan, weights: &RawOperand, how: &GemmOptions) -> (Status, Block) {
         let after = self.target.clone();
         let (stages, count, mut prepared) = (self.stages.as_ptr(), self.stages.len(), null_mut());
-        let (image, result) = (&self.image, &self.result);
         // SAFETY: as for `run`, and all of it stays.
-        let mut status =
-            unsafe { qgemm_conv_prepare(null(), plan.0, image, weights, result, stages, count, how, &mut prepared) };
+        let mut status = unsafe {
+            let (image, result) = (&self.image, &self.result);
+            qgemm_conv_prepare(null(), plan.0, image, weights, result, stages, count, how, &mut prepared)
+        };
         if status == Status::Ok {
             // SAFETY: as above.
             status = unsafe { qgemm_prepared_run(prepared, null(), null(), after.pointer::<c_void>().cast_mut()) };

@@ -7,7 +7,7 @@
 use arbitrary::{Result, Unstructured};
 use libfuzzer_sys::{Corpus, fuzz_target};
 use qgemm::*;
-use qgemm_fuzz::{Block, number, options, reach, size_of_type, stage, tag, two_threads, values};
+use qgemm_fuzz::{Block, number, options, pack_options, reach, size_of_type, stage, tag, two_threads, values};
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 
@@ -83,16 +83,9 @@ impl Call {
         let flags = number(u, &[0..=3])? as u32;
         let bit_depth = if u.ratio(1, 2)? { Some(bit_depth(u)?) } else { None };
         let pack = PackOptions {
-            struct_size: size_of::<PackOptions>(),
-            side: u.int_in_range(1..=2)?,
             result_order: u.int_in_range(0..=1)?,
             other_type: u.int_in_range(0..=2)?,
-            bits: 0,
-            memory: null_mut(),
-            memory_size: 0,
-            group_size: 0,
-            scales: null(),
-            zero_points: null(),
+            ..pack_options(u.int_in_range(1..=2)?)
         };
         Ok(Self { lhs, rhs, result, target, stages, flags, bit_depth, pack, multiplications, _blocks: blocks })
     }

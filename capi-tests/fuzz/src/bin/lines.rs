@@ -6,7 +6,7 @@
 use arbitrary::{Result, Unstructured};
 use libfuzzer_sys::{Corpus, fuzz_target};
 use qgemm::*;
-use qgemm_fuzz::{Block, floats, number, product, reach, real, tag, two_threads, words};
+use qgemm_fuzz::{Block, floats, number, pack_options, product, reach, real, tag, two_threads, words};
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 
@@ -52,16 +52,11 @@ impl Lines {
             offsets: null_mut(),
         };
         let pack = PackOptions {
-            struct_size: size_of::<PackOptions>(),
-            side,
             result_order: tag(u, 1)?,
             other_type: tag(u, 2)?,
             bits: tag(u, 8)?,
-            memory: null_mut(),
-            memory_size: 0,
             group_size,
-            scales: null(),
-            zero_points: null(),
+            ..pack_options(side)
         };
         let values = (lines * groups.max(1) as i64).min(MOST_ELEMENTS as i64);
         let scales = words(u, values, real)?;

@@ -6,6 +6,7 @@
 use arbitrary::{Arbitrary, Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use qgemm::*;
+use qgemm_fuzz::pack_options;
 use std::alloc::{Layout, alloc, dealloc};
 use std::ffi::c_void;
 use std::ptr::{NonNull, null, null_mut};
@@ -50,18 +51,8 @@ fn saved(u: &mut Unstructured) -> Result<Vec<u8>> {
         offset: I32Values { data: offsets.as_ptr(), len: 40, value: 7, axis },
         ..NOTHING
     };
-    let options = PackOptions {
-        struct_size: size_of::<PackOptions>(),
-        side,
-        result_order: u.int_in_range(0..=1)?,
-        other_type: u.int_in_range(0..=2)?,
-        bits: 0,
-        memory: null_mut(),
-        memory_size: 0,
-        group_size: 0,
-        scales: null(),
-        zero_points: null(),
-    };
+    let options =
+        PackOptions { result_order: u.int_in_range(0..=1)?, other_type: u.int_in_range(0..=2)?, ..pack_options(side) };
     let mut packed = null_mut();
     // SAFETY: the operand has as many elements and offsets as it says.
     assert_eq!(unsafe { qgemm_pack(&operand, &options, &mut packed) }, Status::Ok);

@@ -86,7 +86,7 @@ impl Channels {
         }))
     }
 
-    /// Runs it for the elements from `first` on, of channels from `channel` on, into copies of what is written.
+    /// Runs it into copies of what is written, and gives these.
     fn run(&self, context: *const ContextHandle) -> (Status, [Block; 2]) {
         let after = self.written.clone();
         let status = self.run_part(context, self.shape, (0, 0), &after);
@@ -104,6 +104,7 @@ impl Channels {
         after
     }
 
+    /// Runs it for a part of this shape, from the element `first` and the channel `channel` on.
     fn run_part(
         &self,
         context: *const ContextHandle,
