@@ -142,7 +142,7 @@ macro_rules! dot {
             ".if {DOT} == {NARROW_SIGNED}\n",
             "vpmaddubsw ymm14, ymm13, ymm14\n",
             ".else\n",
-            "vpmaddubsw ymm14, ymm14, ymm13\n",
+            "vpmaddubsw ymm14, ymm14, [{rhs} + 16*", $at, " + 32]\n",
             ".endif\n",
             ".endif\n",
             widened!("ymm15"),
@@ -166,12 +166,15 @@ macro_rules! dot {
     };
 }
 
-/// Sums of 16 bits, added by neighbours. Few rows leave a register to what does so.
+/// Sums of 16 bits, added by neighbours. What does so has the register of the panel's second half, if that can be multiplied from
+/// memory: that is read half as often. Otherwise only few rows leave one.
 #[rustfmt::skip]
 macro_rules! widened {
     ($sums:literal) => {
         concat!(
-            ".if {ROWS} < {APART}\n",
+            ".if {DOT} == {NARROW_UNSIGNED}\n",
+            "vpmaddwd ", $sums, ", ", $sums, ", ymm13\n",
+            ".elseif {ROWS} < {APART}\n",
             "vpmaddwd ", $sums, ", ", $sums, ", ymm5\n",
             ".else\n",
             "vpmaddwd ", $sums, ", ", $sums, ", [rip + {ones}]\n",
@@ -205,7 +208,7 @@ macro_rules! panel {
             ".endif\n",
             ".else\n",
             "vmovdqu ymm12, [{rhs} + 64*", $group, "]\n",
-            ".if {WIDE}\n",
+            ".if {WIDE} && {DOT} != {NARROW_UNSIGNED}\n",
             "vmovdqu ymm13, [{rhs} + 64*", $group, " + 32]\n",
             ".endif\n",
             ".endif\n",
@@ -420,10 +423,10 @@ pub(super) unsafe fn grow<const N: usize, const VECTORS: usize, const DOT: usize
     // SAFETY: this function's own promise.
     unsafe {
         asm!(
-            ".if {DOT} >= {NARROW_UNSIGNED}",
-            ".if {ROWS} < {APART}",
+            ".if {DOT} == {NARROW_UNSIGNED}",
+            "vmovdqu ymm13, [rip + {ones}]",
+            ".elseif {DOT} == {NARROW_SIGNED} && {ROWS} < {APART}",
             "vmovdqu ymm5, [rip + {ones}]",
-            ".endif",
             ".endif",
             "test {count}, {count}",
             "jz 3f",
