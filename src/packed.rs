@@ -20,7 +20,7 @@ use crate::prepare::Prepared;
 use crate::range::{ElementRange, Stray};
 use crate::reading::Reading;
 use header::{Content, Header};
-use label::{Declared, Label};
+use label::{Centre, Declared, Label};
 use layout::{Layout, Sections};
 use memory::Memory;
 use std::sync::{Mutex, PoisonError};
@@ -121,12 +121,14 @@ impl Packed {
         packing.bits.check(operand, packing.purpose.side)?;
         let range = range_by(crew, operand);
         let mut label = Label::of((operand.lines, operand.depth), operand.encoding, packing);
-        let (mut kernel, mut spans) = (kernel.packer(packing.bits), None);
-        if let Some(narrow) = label.proven(kernel) {
-            spans = proof::spans(narrow, operand, &label, &label.reading(narrow, label.stored(narrow, range), range))?;
-            kernel = if spans.is_some() { narrow } else { kernel };
+        let (mut packer, mut spans) = (kernel.packer(packing.bits), Vec::new());
+        if let Some(narrow) = label.proven(kernel)
+            && let Some(proof) = proof::of(narrow, operand, &label, range)?
+        {
+            (packer, label.spans) = (narrow, true);
+            (label.centre, spans) = proof;
         }
-        label.spans = spans.is_some();
+        let kernel = packer;
         let (layout, sections) = label.place(kernel).ok_or(TOO_LARGE)?;
         // For a piece of a panel before it becomes planes.
         let mut room = Buffer::empty();
@@ -139,7 +141,7 @@ impl Packed {
         }
         let (stored, bound) = (label.stored(kernel, range), bound::of(crew, operand, label.line, packing));
         let mut packed = Self { memory, kernel, label, layout, sections, stored, bound, range };
-        packed.fill(crew, operand, packing, &spans.unwrap_or_default(), room.as_mut_slice());
+        packed.fill(crew, operand, packing, &spans, room.as_mut_slice());
         Ok(packed)
     }
 
@@ -166,7 +168,8 @@ impl Packed {
             return portable::load(&label, checksum, content, kernel);
         };
         let has_spans = label.spans && (layout.form != Form::Panels || !label.line.is_plain());
-        if layout.form != label.purpose.form() || has_spans {
+        let has_middle = label.centre == Centre::Middle && (!label.spans || stored != Encoding::S8);
+        if layout.form != label.purpose.form() || has_spans || has_middle {
             return Err(damaged("the header makes no sense"));
         }
         let is_reader = |reader: &&'static Kernel| {

@@ -34,7 +34,7 @@ const _: () = assert!(QGEMM_PACKED_ALIGNMENT == ALIGN);
 /// with QGEMM_STATUS_PACKED_LAYOUT. The portable form of qgemm_packed_save_portable() is the same on all machines, and
 /// smaller; to load it is to pack it again, for the kernel at work.
 ///
-/// Both forms begin with the byte 0x89 and "QGEMM", say which version of the format they have, which is 2, and carry
+/// Both forms begin with the byte 0x89 and "QGEMM", say which version of the format they have, which is 3, and carry
 /// checksums, so that whatever is truncated or damaged is refused with QGEMM_STATUS_PACKED_DAMAGED. Checksums are no
 /// signatures: who forges a file chooses what numbers are multiplied, but never makes libqgemm touch other memory. A
 /// later libqgemm may have another version of the format, and then refuses this one: keep the matrix too.

@@ -3,7 +3,7 @@
 //! | at  | bytes | what                                                                        |
 //! |-----|-------|-----------------------------------------------------------------------------|
 //! |   0 |     8 | 89 51 47 45 4d 4d 0d 0a: "\x89QGEMM\r\n"                                    |
-//! |   8 |     4 | version of the format: 2                                                    |
+//! |   8 |     4 | version of the format: 3                                                    |
 //! |  12 |     4 | 0x01020304 in the byte order of sums, offsets and numbers                   |
 //! |  16 |     1 | form: 1 lines, 2 panels, 3 portable                                         |
 //! |  17 |     1 | side of the product: 1 LHS, 2 RHS                                           |
@@ -24,7 +24,8 @@
 //! |  66 |     1 | bits of a number: 1 to 8                                                    |
 //! |  67 |     1 | zero points: 0 none, 1 one for each segment of each line                    |
 //! |  68 |     1 | spans: 0 none, 1 one for each 64 depths of each panel; in portable form 0   |
-//! |  69 |     3 | 0                                                                           |
+//! |  69 |     1 | what becomes 0 in panels stored as s8: 0 the zero point, 1 the middle       |
+//! |  70 |     2 | 0                                                                           |
 //! |  72 |     8 | numbers in a segment, the last of which may have fewer; 0 if there are none |
 //! |  80 |    40 | 0                                                                           |
 //! | 120 |     4 | CRC-32 (of IEEE 802.3) of all that follows the header                       |
@@ -47,8 +48,8 @@
 //! a segment, or what is left of it, filled up to a multiple of 8. The code of the least number is 0, and as stored it is
 //! the number 0; but -64 if numbers have 7 bits and are stored as s8. What is not there is in panels the number 0, in lines
 //! the code 0. To numbers of 8 bits something is added before they are stored. In panels with groups of 4 or 8 that are stored
-//! as s8 it is minus the zero point that the declared offset (if it is one for all, else 0) tells, but so much more or less that
-//! all elements fit; stored as u8, what makes the least element 0. Otherwise it is 128 or -128 if the types differ, or nothing.
+//! as s8 it is minus the zero point that the declared offset (if it is one for all, else 0) tells, or minus the middle, which is
+//! (the least element + the greatest + 1) / 2, rounded down, but so much more or less that all elements fit; stored as u8, what makes the least element 0. Otherwise it is 128 or -128 if the types differ, or nothing.
 //!
 //! What follows in portable form, without gaps: the offsets; the scales, for each line those of all its segments; the zero
 //! points likewise; the lines in order, as they were. If the depth is 0 a line has one byte, which is 0. Of numbers of fewer
@@ -59,6 +60,7 @@
 //! magic, the version, the header's length and its own checksum, so that another version can be told from damage. Whoever
 //! changes anything else here, or the order in which a kernel wants its bytes, begins a new version.
 
+use super::label::Centre;
 use super::layout::{Foreign, Form, Layout};
 use super::{Bits, Declared, Label, Line, Purpose, ResultOrder, Side};
 use crate::error::Error;
@@ -66,7 +68,7 @@ use crate::matrix::Encoding;
 use crate::range::ElementRange;
 
 pub(super) const LEN: usize = 128;
-pub(super) const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 3;
 const MAGIC: [u8; 8] = *b"\x89QGEMM\r\n";
 const BYTE_ORDER: u32 = 0x0102_0304;
 const RESERVED: usize = 40;
@@ -107,15 +109,19 @@ impl Content {
 
 impl Header {
     pub(super) fn to_bytes(self) -> [u8; LEN] {
-        let Label { lines, line: Line { depth, bits, segment }, encoding, purpose, declared, zero_points, spans } =
+        let Label { lines, line: Line { depth, bits, segment }, encoding, purpose, declared, zero_points, .. } =
             self.label;
         let all = ElementRange::all(encoding);
-        let (group, width, pitch, stored, bound, range, spans) = match self.content {
+        let (layout, stored, bound, range, spans, centre) = match self.content {
             Content::Packed { layout, stored, bound, range } => {
-                (layout.group, layout.width, layout.pitch, stored, bound, range, spans)
+                (layout, stored, bound, range, self.label.spans, self.label.centre)
             }
             // Of all that only the kernel that packs it can tell, nothing.
-            Content::Portable => (1, 1, super::portable::pitch(self.label.line), encoding, 0, all, false),
+            Content::Portable => {
+                let pitch = super::portable::pitch(self.label.line);
+                let layout = Layout { form: Form::Lines, group: 1, width: 1, pitch };
+                (layout, encoding, 0, all, false, Centre::ZeroPoint)
+            }
         };
         let (per_line, offset) = match declared {
             Declared::Uniform(offset) => (0, offset),
@@ -127,14 +133,14 @@ impl Header {
         fields.put(self.content.byte_order());
         fields.put([self.content.form(), code(&SIDES, purpose.side), code(&ORDERS, purpose.result)]);
         fields.put([purpose.other, encoding, stored].map(|encoding| code(&ENCODINGS, encoding)));
-        fields.put([group as u8, per_line]);
-        fields.put((width as u32).to_le_bytes());
+        fields.put([layout.group as u8, per_line]);
+        fields.put((layout.width as u32).to_le_bytes());
         fields.put(offset.to_le_bytes());
-        for number in [lines as u64, depth as u64, pitch as u64, bound] {
+        for number in [lines as u64, depth as u64, layout.pitch as u64, bound] {
             fields.put(number.to_le_bytes());
         }
         fields.put([range.least - all.least, all.greatest - range.greatest].map(|distance| distance as u8));
-        fields.put([bits.get() as u8, zero_points.into(), spans.into(), 0, 0, 0]);
+        fields.put([bits.get() as u8, zero_points.into(), spans.into(), code(&CENTRES, centre), 0, 0]);
         fields.put((segment as u64).to_le_bytes());
         fields.put([0; RESERVED]);
         fields.put(self.checksum.to_le_bytes());
@@ -208,7 +214,7 @@ impl Reader<'_> {
         let (lines, depth, pitch) = (self.size()?, self.size()?, self.size()?);
         let bound = u64::from_le_bytes(self.take());
         let distances = self.take::<2>().map(i32::from);
-        let [bits, zero_points, spans, ..]: [u8; 6] = self.take();
+        let [bits, zero_points, spans, centre, ..]: [u8; 6] = self.take();
         let segment = self.size()?;
         let _: [u8; RESERVED] = self.take();
         let checksum = u32::from_le_bytes(self.take());
@@ -236,7 +242,8 @@ impl Reader<'_> {
             return None;
         }
         let spans = value(&[Some(false), Some(true)], spans)?;
-        let label = Label { lines, line, encoding, purpose, declared, zero_points, spans };
+        let centre = value(&CENTRES, centre)?;
+        let label = Label { lines, line, encoding, purpose, declared, zero_points, spans, centre };
         Some(Header { label, content, checksum })
     }
 }
@@ -244,6 +251,7 @@ impl Reader<'_> {
 /// What stands for what: a value's code is its place.
 const SIDES: [Option<Side>; 3] = [None, Some(Side::Lhs), Some(Side::Rhs)];
 const ORDERS: [Option<ResultOrder>; 2] = [Some(ResultOrder::RowMajor), Some(ResultOrder::ColMajor)];
+const CENTRES: [Option<Centre>; 2] = [Some(Centre::ZeroPoint), Some(Centre::Middle)];
 const ENCODINGS: [Option<Encoding>; 3] = [None, Some(Encoding::U8), Some(Encoding::S8)];
 
 fn code<T: PartialEq>(values: &[Option<T>], value: T) -> u8 {

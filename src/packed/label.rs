@@ -19,6 +19,16 @@ pub(super) struct Label {
     pub zero_points: bool,
     /// Whether it is known how many groups sums of 16 bits hold.
     pub spans: bool,
+    pub centre: Centre,
+}
+
+/// What becomes the number 0 in panels of signed bytes, or what is nearest to it if not all elements would fit then.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Centre {
+    /// The declared one: nothing has to be added for it, and most weights are near to it.
+    ZeroPoint,
+    /// Midway between the least and the greatest element.
+    Middle,
 }
 
 /// The offset for which the bound was computed. Those of single lines lie elsewhere.
@@ -52,7 +62,16 @@ impl Label {
         let segment = segments.map_or(0, |segments| segments.size.clamp(1, depth.max(1)));
         let zero_points = segments.is_some_and(|segments| segments.zero_points.is_some());
         let line = Line { depth, bits, segment };
-        Self { lines, line, encoding, purpose, declared: Declared::of(offset), zero_points, spans: false }
+        Self {
+            lines,
+            line,
+            encoding,
+            purpose,
+            declared: Declared::of(offset),
+            zero_points,
+            spans: false,
+            centre: Centre::ZeroPoint,
+        }
     }
 
     /// How many offsets go with the lines.
@@ -93,13 +112,13 @@ impl Label {
         }
         match (self.purpose.form(), kernel.groups.are_bytes(), stored) {
             (Form::Panels, true, Encoding::U8) => -range.least,
-            // The declared zero point becomes 0, as near as there is room: most weights are near to it.
             (Form::Panels, true, Encoding::S8) => {
-                let zero_point = match self.declared {
-                    Declared::Uniform(offset) => offset.saturating_neg(),
-                    Declared::PerLine => 0,
+                let centre = match (self.centre, self.declared) {
+                    (Centre::Middle, _) => (range.least + range.greatest + 1) >> 1,
+                    (Centre::ZeroPoint, Declared::Uniform(offset)) => offset.saturating_neg(),
+                    (Centre::ZeroPoint, Declared::PerLine) => 0,
                 };
-                -zero_point.clamp(range.greatest - 127, range.least + 128)
+                -centre.clamp(range.greatest - 127, range.least + 128)
             }
             _ => self.encoding.shift_to(stored),
         }
@@ -116,6 +135,25 @@ impl Label {
         // Over less depth the ends of tiles cost more than 16 bits gain.
         let is_deep = self.line.depth >= if cfg!(target_arch = "x86_64") { 8 } else { span::DEPTHS };
         kernel.narrow.filter(|_| is_deep && self.purpose.form() == Form::Panels && self.line.is_plain())
+    }
+
+    /// What may become 0 for the narrow kernel `narrow`, the best first, and what will do at last: the middle if the numbers, which are
+    /// within `range`, fit more often into sums of 16 bits then, as far as the range tells, and are so many that this outweighs the sums
+    /// of the other operand's lines, which the zero point may do without.
+    pub(super) fn centres(self, narrow: &Kernel, range: ElementRange) -> &'static [Centre] {
+        const LEAST_LINES: usize = 32;
+        const LEAST_DEPTH: usize = 48;
+        let stored = self.stored(narrow, range);
+        let span = |centre| {
+            let shift = Self { centre, ..self }.shift(narrow, stored, range);
+            let numbers = ElementRange { least: range.least + shift, greatest: range.greatest + shift };
+            span::span(ElementRange::all(self.purpose.other), numbers, span::room(narrow.groups, stored))
+        };
+        let are_many = self.lines >= LEAST_LINES && self.line.depth >= LEAST_DEPTH;
+        match are_many && stored == Encoding::S8 && span(Centre::Middle) > span(Centre::ZeroPoint) {
+            true => &[Centre::Middle, Centre::ZeroPoint],
+            false => &[Centre::ZeroPoint],
+        }
     }
 
     /// Where `kernel` has everything lie.

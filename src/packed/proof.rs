@@ -3,7 +3,7 @@
 //! A narrow kernel multiplies any numbers exactly, but pays where two of their products may not fit 16 bits. So an operand
 //! is packed for it if that is faster as a whole.
 
-use super::Label;
+use super::label::{Centre, Label};
 use crate::buffer::Buffer;
 use crate::error::Error;
 use crate::kernel::Kernel;
@@ -20,17 +20,29 @@ const COSTS: [usize; 6] =
 /// A narrow kernel is chosen if all stretches together cost it no more than so many percent.
 const WORTH: usize = 95;
 
-/// For each panel of `narrow` the spans of its stretches, if it is worth packing for. `reading` is what it would be packed
-/// by.
+/// What is to become 0 for `narrow`, and for each of its panels the spans of its stretches, if it is worth packing for. The numbers are
+/// within `range`.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`].
-pub(super) fn spans(
+pub(super) fn of(
     narrow: &Kernel,
     operand: &Operand,
     label: &Label,
-    reading: &Reading,
-) -> Result<Option<Vec<u8>>, Error> {
+    range: ElementRange,
+) -> Result<Option<(Centre, Vec<u8>)>, Error> {
+    let stored = label.stored(narrow, range);
+    for &centre in label.centres(narrow, range) {
+        let reading = Label { centre, ..*label }.reading(narrow, stored, range);
+        if let Some(spans) = spans(narrow, operand, label, &reading)? {
+            return Ok(Some((centre, spans)));
+        }
+    }
+    Ok(None)
+}
+
+/// Those with one centre. `reading` is what would be packed by.
+fn spans(narrow: &Kernel, operand: &Operand, label: &Label, reading: &Reading) -> Result<Option<Vec<u8>>, Error> {
     let per_panel = operand.depth.div_ceil(span::DEPTHS);
     let panels = operand.lines.div_ceil(narrow.width);
     let mut spans = Vec::new();

@@ -79,11 +79,16 @@ impl Case {
         }
     }
 
-    /// What becomes 0: the least number, or the zero point, if everything then fits signed bytes, or what is nearest to it.
+    /// What becomes 0: the least number, or the zero point, if everything then fits signed bytes, or what is nearest to it; or the
+    /// middle.
     fn centre(&self, packed: &Packed) -> i64 {
         let [least, greatest] = [packed.range().least, packed.range().greatest].map(i64::from);
         let zero_point = if let [offset] = self.offsets[..] { -i64::from(offset) } else { 0 };
-        if packed.stored() == Encoding::U8 { least } else { zero_point.max(greatest - 127).min(least + 128) }
+        match (packed.stored(), packed.label.centre) {
+            (Encoding::U8, _) => least,
+            (Encoding::S8, Centre::ZeroPoint) => zero_point.max(greatest - 127).min(least + 128),
+            (Encoding::S8, Centre::Middle) => (least + greatest + 1).div_euclid(2),
+        }
     }
 
     /// The number less the least of so many bits.
@@ -611,10 +616,10 @@ fn the_portable_form_is_the_one_that_is_documented() {
     let purpose = Purpose { side: Side::Rhs, result: ResultOrder::ColMajor, other: Encoding::S8 };
     let operand = Operand::new(&[1, 2, 3, 4, 5, 6], (2, 3), 3, Order::DepthContiguous, Encoding::U8);
     for (offset, per_line, header_sum, content_sum) in [
-        (Offset::Uniform(-7), &[][..], 0xfff0_ec46u32, 0x81f6_7724u32),
-        (Offset::PerLine(&[-1, 0x0102_0304]), &[255, 255, 255, 255, 4, 3, 2, 1][..], 0x0e12_1564, 0x1bff_b90e),
+        (Offset::Uniform(-7), &[][..], 0xfe68_8aaeu32, 0x81f6_7724u32),
+        (Offset::PerLine(&[-1, 0x0102_0304]), &[255, 255, 255, 255, 4, 3, 2, 1][..], 0x0f8a_738c, 0x1bff_b90e),
     ] {
-        let mut form = b"\x89QGEMM\r\n\x02\0\0\0\x04\x03\x02\x01\x03\x02\x01\x02\x01\x01\x01".to_vec();
+        let mut form = b"\x89QGEMM\r\n\x03\0\0\0\x04\x03\x02\x01\x03\x02\x01\x02\x01\x01\x01".to_vec();
         form.push(u8::from(!per_line.is_empty()));
         form.extend([1, 0, 0, 0]);
         form.extend(if per_line.is_empty() { [249, 255, 255, 255] } else { [0; 4] });
@@ -639,13 +644,13 @@ fn the_portable_form_of_few_bits_is_the_one_that_is_documented() {
     let numbers = [1, -2, 3, -4, 0, 2].map(|number: i8| number as u8);
     let operand = Operand::new(&numbers, (2, 3), 3, Order::DepthContiguous, Encoding::S8);
     let segments = Segments { size: 2, scales: &[0.5, -1.0, 2.0, 0.25], zero_points: Some(&[1, -2, 3, -4]) };
-    let mut form = b"\x89QGEMM\r\n\x02\0\0\0\x04\x03\x02\x01\x03\x02\x01\x02\x02\x02\x01\0\x01\0\0\0".to_vec();
+    let mut form = b"\x89QGEMM\r\n\x03\0\0\0\x04\x03\x02\x01\x03\x02\x01\x02\x02\x02\x01\0\x01\0\0\0".to_vec();
     form.extend((-7i32).to_le_bytes());
     form.extend([2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0]);
     form.extend([0; 8]);
     form.extend([0, 0, 3, 1, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0]);
     form.extend([0; 40]);
-    form.extend([0xe8, 0x29, 0x40, 0xc6, 0x8b, 0xa1, 0x52, 0x52]);
+    form.extend([0xe8, 0x29, 0x40, 0xc6, 0x63, 0xc7, 0xca, 0x53]);
     form.extend([0, 0, 0, 0x3f, 0, 0, 0x80, 0xbf, 0, 0, 0, 0x40, 0, 0, 0x80, 0x3e]);
     form.extend([1, 0, 0, 0, 0xfe, 0xff, 0xff, 0xff, 3, 0, 0, 0, 0xfc, 0xff, 0xff, 0xff]);
     form.extend([0b1111_0001, 0, 0b1000_0100, 0]);

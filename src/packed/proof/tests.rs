@@ -15,8 +15,9 @@ struct Case {
     shape: (usize, usize, usize),
     order: Order,
     encodings: [Encoding; 2],
-    /// Weights lie so far around their zero point, as a rule.
+    /// Weights lie so far around what is so much above their zero point, as a rule.
     amplitude: u8,
+    above: i32,
     zero_point: i32,
     /// One of so many weights is any byte at all.
     strays: u64,
@@ -28,12 +29,14 @@ fn case() -> impl Strategy<Value = Case> {
     let order = prop_oneof![Just(Order::DepthContiguous), Just(Order::LineContiguous)];
     let shape = (prop_oneof![1usize..10, 16usize..40], 1usize..70, 1usize..300);
     let strays = prop_oneof![Just(u64::MAX), 2u64..2000];
-    (shape, order, [encoding(), encoding()], 1u8..60, 40i32..200, strays, any::<u64>()).prop_map(
-        |(shape, order, encodings, amplitude, zero_point, strays, seed)| Case {
+    let above = prop_oneof![3 => Just(0), 1 => -64i32..64];
+    (shape, order, [encoding(), encoding()], (1u8..64, above), 40i32..200, strays, any::<u64>()).prop_map(
+        |(shape, order, encodings, (amplitude, above), zero_point, strays, seed)| Case {
             shape,
             order,
             encodings,
             amplitude,
+            above,
             zero_point: if encodings[1] == Encoding::S8 { 0 } else { zero_point },
             strays,
             seed,
@@ -52,7 +55,7 @@ impl Case {
             if drawn % self.strays == 0 {
                 byte
             } else {
-                near.wrapping_sub(self.amplitude).wrapping_add(self.zero_point as u8)
+                near.wrapping_sub(self.amplitude).wrapping_add((self.zero_point + self.above) as u8)
             }
         };
         bytes.iter().enumerate().map(of).collect()
@@ -120,6 +123,7 @@ fn small_weights_are_packed_for_narrow_kernels_and_others_are_not() {
         order: Order::DepthContiguous,
         encodings: [kernel.groups.lhs_encoding(Encoding::S8).unwrap_or(Encoding::U8), encoding],
         amplitude,
+        above: 0,
         zero_point: if encoding == Encoding::U8 { 84 } else { 0 },
         strays,
         seed: 3,
@@ -155,6 +159,7 @@ fn small_weights_as_given_are_multiplied_by_narrow_kernels() {
         order: Order::LineContiguous,
         encodings,
         amplitude,
+        above: 0,
         zero_point,
         strays,
         seed: 5,
@@ -184,6 +189,35 @@ fn small_weights_as_given_are_multiplied_by_narrow_kernels() {
                 if let (Some(found), Some(narrow)) = (found, kernel.narrow) {
                     assert_eq!(by(&found), narrow.name);
                 }
+            }
+        }
+    }
+}
+
+/// Beside numbers of 8 bits two products of such numbers just fit into 16 bits.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn weights_of_7_bits_are_packed_for_narrow_kernels_wherever_their_zero_point_is() {
+    for encodings in
+        [Encoding::U8, Encoding::S8].map(|lhs| [Encoding::U8, Encoding::S8].map(|rhs| [lhs, rhs])).as_flattened()
+    {
+        for above in [-64, -3, 0, 1, 40] {
+            let zero_point = if encodings[1] == Encoding::U8 { 64 } else { 0 } - above;
+            let (shape, order) = ((7, 40, 1000), Order::DepthContiguous);
+            let case = Case {
+                shape,
+                order,
+                encodings: *encodings,
+                amplitude: 63,
+                above,
+                zero_point,
+                strays: u64::MAX,
+                seed: 4,
+            };
+            check(&case);
+            for kernel in Kernel::available() {
+                let packed = case.pack(kernel, &case.weights());
+                assert_eq!(packed.spans().is_some(), kernel.narrow.is_some(), "{}: {case:?}", kernel.name);
             }
         }
     }
