@@ -27,7 +27,7 @@ pub(crate) use taps::{Group, Taps, TapsLoop, TapsWays};
 use tile::Takes;
 #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
 pub(crate) use tile::tiles;
-pub(crate) use tile::{Tile, height, tiles_of};
+pub(crate) use tile::{FAR_PANELS, Tile, height, tiles_of};
 pub(crate) use vectors::{Loop, Vectors};
 pub(crate) use weighted::{BLOCK, LOW, Weighted, WeightedLoop};
 

@@ -2,7 +2,7 @@
 
 use crate::blocks::Shape;
 use crate::buffer::Carver;
-use crate::kernel::{self, Kernel, Tile, relay};
+use crate::kernel::{self, FAR_PANELS, Kernel, Tile, relay};
 use crate::matrix::{Lines, Operand};
 use crate::output::{Finish, FloatParts, KeptPanels, LineOffsets, Panels, Region, Relay, Sums};
 use crate::plain::{LHS, Plain, RHS};
@@ -190,6 +190,7 @@ impl Small {
             rhs: panels,
             cols,
             reach: panels.len(),
+            is_far: panels.len() >= FAR_PANELS,
             fresh: true,
             spans: Spans::Uniform(self.plain.span),
             sums: None,

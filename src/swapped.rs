@@ -129,6 +129,7 @@ impl<'a> Swapped<'a> {
             rhs: &[],
             cols: 0,
             reach: 0,
+            is_far: false,
             fresh: true,
             spans: Spans::Uniform(0),
             sums: None,

@@ -1,7 +1,7 @@
 //! AVX2, for small numbers: sums of 16 bits take half as long.
 
 use super::narrow::{Stretch, halves};
-use super::tile256::{self, Next, ROWS, dot};
+use super::tile256::{self, ALL_FETCHED, Next, ROWS, dot};
 use super::vector256::Vector;
 use super::{Tile, shuffle_quads};
 use crate::matrix::Encoding;
@@ -51,11 +51,11 @@ pub(super) unsafe fn grow<const N: usize, const VECTORS: usize, const DOT: usize
         // SAFETY: this function's own promise.
         unsafe {
             match span {
-                0 => add_halves::<N, VECTORS, DOT>(c, lines, rhs, 4 * count + cut),
+                0 => add_halves::<N, VECTORS, DOT>(c, lines, rhs, 4 * count + cut, next),
                 // Their sums of 16 bits go to those of 32 at once, which so have the registers.
                 1 => tile256::grow::<N, VECTORS, DOT>(c, lines, rhs, (count, cut), next),
                 _ => {
-                    add_windows::<N, VECTORS, DOT>(c, lines, rhs, count, span.into(), 1);
+                    add_windows::<N, VECTORS, DOT>(c, lines, rhs, count, (span.into(), 1), next);
                     if cut > 0 {
                         let lines = (lines.0.wrapping_add(4 * count), pitch);
                         tile256::grow::<N, VECTORS, DOT>(c, lines, rhs.wrapping_add(GROUP * count), (0, cut), next);
@@ -78,6 +78,7 @@ unsafe fn add_halves<const N: usize, const VECTORS: usize, const DOT: usize>(
     (line, pitch): (*const u8, usize),
     rhs: *const u8,
     bytes: usize,
+    next: &mut Next,
 ) {
     const STRETCH: usize = size_of::<Stretch>();
     for from in (0..bytes).step_by(STRETCH) {
@@ -95,10 +96,10 @@ unsafe fn add_halves<const N: usize, const VECTORS: usize, const DOT: usize>(
         // Products of at most 15 · 255 or 15 · 128.
         let span = if DOT == dot::WINDOWS_SIGNED { 4 } else { 8 };
         let rhs = rhs.wrapping_add(GROUP / 4 * from);
-        for (half, weight) in [(&low, 1), (&high, 16)] {
+        for (half, weight, next) in [(&low, 1, &mut *next), (&high, 16, &mut Next::nothing())] {
             let lines = (half.as_ptr().cast(), STRETCH);
             // SAFETY: as above, and the halves are whole stretches.
-            unsafe { add_windows::<N, VECTORS, DOT>(c, lines, rhs, len.div_ceil(4), span, weight) }
+            unsafe { add_windows::<N, VECTORS, DOT>(c, lines, rhs, len.div_ceil(4), (span, weight), next) }
         }
     }
 }
@@ -207,7 +208,21 @@ macro_rules! pass {
     };
 }
 
-/// Adds so many groups in windows of `span`, each `weight` times. (In assembly: the compiler keeps what it should not in memory.)
+/// Fetches two groups of the next panel.
+#[rustfmt::skip]
+macro_rules! fetch {
+    () => {
+        concat!(
+            ".if {FETCHES}\n",
+            "prefetcht1 [{fetched}]\n",
+            "prefetcht1 [{fetched} + 64]\n",
+            "add {fetched}, 2*64\n",
+            ".endif\n",
+        )
+    };
+}
+
+/// Adds so many groups in windows of `span`, each `weight` times, and fetches as much of the next panel if all of it is to be fetched.
 ///
 /// # Safety
 /// As for [`grow`].
@@ -215,12 +230,37 @@ macro_rules! pass {
 #[target_feature(enable = "avx2")]
 unsafe fn add_windows<const N: usize, const VECTORS: usize, const DOT: usize>(
     c: &mut [[Vector; 2]; ROWS],
+    lines: (*const u8, usize),
+    rhs: *const u8,
+    groups: usize,
+    (span, weight): (usize, i16),
+    next: &mut Next,
+) {
+    // SAFETY: this function's own promise.
+    unsafe {
+        if N <= ALL_FETCHED && next.is_all_fetched() {
+            grow_windows::<N, VECTORS, DOT, true>(c, lines, rhs, groups, (span, weight), next);
+        } else {
+            grow_windows::<N, VECTORS, DOT, false>(c, lines, rhs, groups, (span, weight), next);
+        }
+    }
+}
+
+/// The same, if it is known whether anything is fetched. (In assembly: the compiler keeps what it should not in memory.)
+///
+/// # Safety
+/// As for [`grow`].
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn grow_windows<const N: usize, const VECTORS: usize, const DOT: usize, const FETCHES: bool>(
+    c: &mut [[Vector; 2]; ROWS],
     (line, pitch): (*const u8, usize),
     rhs: *const u8,
     groups: usize,
-    span: usize,
-    weight: i16,
+    (span, weight): (usize, i16),
+    next: &mut Next,
 ) {
+    let mut fetched = next.at;
     // SAFETY: this function's own promise, and so many sums are read and written.
     unsafe {
         asm!(
@@ -231,11 +271,13 @@ unsafe fn add_windows<const N: usize, const VECTORS: usize, const DOT: usize>(
             "cmp {count}, {left}",
             "cmovb {left}, {count}",
             "sub {count}, {left}",
+            fetch!(),
             group!(begin, "0"),
             pass!("1"),
             "sub {left}, 3",
             "jl 4f",
             "3:",
+            fetch!(),
             group!(grow, "0"),
             group!(grow, "1"),
             pass!("2"),
@@ -261,7 +303,9 @@ unsafe fn add_windows<const N: usize, const VECTORS: usize, const DOT: usize>(
             weight = in(reg) &weight,
             count = inout(reg) groups => _,
             left = out(reg) _,
+            fetched = inout(reg) fetched,
             ROWS = const N,
+            FETCHES = const FETCHES as usize,
             WIDE = const (VECTORS == 2) as usize,
             SIGNED = const (DOT == dot::WINDOWS_SIGNED) as usize,
             out("ymm0") _, out("ymm1") _, out("ymm2") _, out("ymm3") _, out("ymm4") _, out("ymm5") _, out("ymm6") _, out("ymm7") _,
@@ -269,5 +313,8 @@ unsafe fn add_windows<const N: usize, const VECTORS: usize, const DOT: usize>(
             out("ymm15") _,
             options(nostack),
         )
+    }
+    if FETCHES {
+        next.at = fetched;
     }
 }

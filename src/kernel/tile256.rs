@@ -59,8 +59,14 @@ static SHIFTS: [[u64; 2]; 4] = [[0, 0], [24, 0], [16, 0], [8, 0]];
 /// rows have.
 const APART: usize = 3;
 
-/// A tile of so few rows fetches all of the next panel if it is the only one. More are multiplied so long that half of it does.
-const ALL_FETCHED: usize = 4;
+/// A tile of so few rows fetches all of a next panel that comes from memory. More are multiplied so long that half of it does.
+pub(super) const ALL_FETCHED: usize = 4;
+
+/// Whether a tile of so many rows might do that here: one row waits for memory anyway, and what it asks for ahead is in the way of what it
+/// reads.
+const fn fetches_all(rows: usize) -> bool {
+    rows > 1 && rows <= ALL_FETCHED
+}
 
 /// The places of a result that spans so many bytes are fetched before a tile is multiplied: they come from beyond the L2, or nearly so,
 /// and some processors write line by line, and would wait for each.
@@ -279,20 +285,29 @@ fn multiply_by<const VECTORS: usize, const DOT: usize>(tile: &Tile, acc: &mut [i
     }
 }
 
-/// What is left to be fetched of the next panel, half of it beside one tile, or all if there is only that one: it would be late if it came
-/// from beyond the L2 when it is multiplied.
+/// What is left to be fetched of the next panel, half of it beside one tile, or all if there is only that one and it comes from memory: it
+/// would be late if it came from beyond the L2 when it is multiplied.
 pub(super) struct Next {
-    at: *const u8,
+    pub at: *const u8,
     end: *const u8,
     is_for_one: bool,
 }
 
 impl Next {
+    pub(super) const fn nothing() -> Self {
+        Self { at: std::ptr::null(), end: std::ptr::null(), is_for_one: false }
+    }
+
     fn of(tile: &Tile) -> Self {
         let end = tile.rhs.as_ptr_range().end;
         // Beyond all panels there may be a page that nobody knows where to find.
         let len = if tile.reach < 2 * tile.rhs.len() { 0 } else { tile.rhs.len() };
-        Self { at: end, end: end.wrapping_add(len), is_for_one: tile.lhs.count() <= ALL_FETCHED }
+        Self { at: end, end: end.wrapping_add(len), is_for_one: tile.is_far && tile.lhs.count() <= ALL_FETCHED }
+    }
+
+    /// Whether all that is multiplied from now on fetches as much of the next panel.
+    pub(super) fn is_all_fetched(&self) -> bool {
+        self.is_for_one && self.at < self.end
     }
 }
 
@@ -421,7 +436,7 @@ pub(super) unsafe fn grow<const N: usize, const VECTORS: usize, const DOT: usize
 ) {
     // Where there is nothing to be fetched, what is read anyway.
     let is_fetched = next.at < next.end;
-    let groups_fetched = if N <= ALL_FETCHED && next.is_for_one { 4 } else { 2 };
+    let groups_fetched = if fetches_all(N) && next.is_all_fetched() { 4 } else { 2 };
     let (mut fetched, distance) = if is_fetched { (next.at, groups_fetched * of_group(DOT)) } else { (rhs, 0) };
     let high_bits = if DOT == dot::TURNED { spread([128; 4]) } else { zero() };
     let [[c0, c1], [c2, c3], [c4, c5], [c6, c7], [c8, c9], [c10, c11]] = c;
@@ -437,10 +452,10 @@ pub(super) unsafe fn grow<const N: usize, const VECTORS: usize, const DOT: usize
             "jz 3f",
             "2:",
             "prefetcht1 [{fetched}]",
-            ".if {ROWS} <= {ALL_FETCHED} || {DOT} != {PAIRS}",
+            ".if {FETCHES_ALL} || {DOT} != {PAIRS}",
             "prefetcht1 [{fetched} + 64]",
             ".endif",
-            ".if {ROWS} <= {ALL_FETCHED} && {DOT} != {PAIRS}",
+            ".if {FETCHES_ALL} && {DOT} != {PAIRS}",
             "prefetcht1 [{fetched} + 128]",
             "prefetcht1 [{fetched} + 192]",
             ".endif",
@@ -486,7 +501,7 @@ pub(super) unsafe fn grow<const N: usize, const VECTORS: usize, const DOT: usize
             ROWS = const N,
             WIDE = const (VECTORS == 2) as usize,
             APART = const APART,
-            ALL_FETCHED = const ALL_FETCHED,
+            FETCHES_ALL = const fetches_all(N) as usize,
             GROUP = const of_group(DOT),
             DOT = const dot::single(DOT),
             ones = sym ONES,

@@ -376,6 +376,7 @@ proptest! {
                         rhs: panel,
                         cols: kernel.width,
                         reach: 0,
+                        is_far: false,
                         fresh: true,
                         spans: Spans::Uniform(0),
                         sums: None,

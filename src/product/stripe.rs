@@ -1,7 +1,7 @@
 //! What a worker multiplies at a time: rows of a block by the columns of one panel, or of several.
 
 use super::{Desk, LHS, Product};
-use crate::kernel::{Tile, height, tiles_of};
+use crate::kernel::{FAR_PANELS, Tile, height, tiles_of};
 use crate::matrix::Lines;
 use crate::output::{Finish, FloatParts, Region, Relay, Sums};
 use crate::prepare::Prepared;
@@ -75,6 +75,7 @@ impl Stripe<'_> {
             rhs,
             cols: self.cols.len(),
             reach,
+            is_far: self.product.depth * self.product.blocks.cols.len >= FAR_PANELS,
             fresh: true,
             spans: Spans::Uniform(0),
             sums: None,

@@ -103,6 +103,7 @@ impl Case {
                     rhs: &panel,
                     cols,
                     reach: 0,
+                    is_far: false,
                     fresh: self.fresh,
                     spans: self.spans(),
                     sums: None,
