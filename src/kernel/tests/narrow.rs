@@ -94,6 +94,8 @@ impl Case {
             let (len, lines) = (lines[0].len(), lines.concat());
             for rows in 1..=kernel.rows {
                 let cols = 1 + (self.seed as usize + rows * 7) % kernel.width;
+                // What lies beyond the panel may be asked for, whatever it is.
+                let is_far = self.seed & 1 == 0;
                 let mut tile = Tile {
                     lhs: Lines::packed(&lines, rows, len, 0..len),
                     height: kernel.rows,
@@ -102,8 +104,8 @@ impl Case {
                     is_turned: false,
                     rhs: &panel,
                     cols,
-                    reach: 0,
-                    is_far: false,
+                    reach: if is_far { usize::MAX } else { 0 },
+                    is_far,
                     fresh: self.fresh,
                     spans: self.spans(),
                     sums: None,
