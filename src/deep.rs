@@ -257,6 +257,7 @@ impl<'a> Deep<'a> {
                 rhs: &panels[..panel_len],
                 cols: (cols.end - first).min(kernel.width),
                 reach: panels.len(),
+                // What follows may be another slice of the same panel, which is not multiplied next.
                 is_far: false,
                 fresh,
                 spans: Spans::Uniform(self.plain.span),

@@ -62,8 +62,7 @@ const APART: usize = 3;
 /// A tile of so few rows fetches all of a next panel that comes from memory. More are multiplied so long that half of it does.
 pub(super) const ALL_FETCHED: usize = 4;
 
-/// Whether a tile of so many rows might do that here: one row waits for memory anyway, and what it asks for ahead is in the way of what it
-/// reads.
+/// Whether a tile of so many rows might do that here: beside one row nothing was gained.
 const fn fetches_all(rows: usize) -> bool {
     rows > 1 && rows <= ALL_FETCHED
 }
