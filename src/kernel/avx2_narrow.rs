@@ -1,7 +1,7 @@
 //! AVX2, for small numbers: sums of 16 bits take half as long.
 
 use super::narrow::{Stretch, halves};
-use super::tile256::{self, ALL_FETCHED, Next, ROWS, dot};
+use super::tile256::{self, ALL_FETCHED_BY_WINDOWS, Next, ROWS, dot};
 use super::vector256::Vector;
 use super::{Tile, shuffle_quads};
 use crate::matrix::Encoding;
@@ -238,7 +238,7 @@ unsafe fn add_windows<const N: usize, const VECTORS: usize, const DOT: usize>(
 ) {
     // SAFETY: this function's own promise.
     unsafe {
-        if N <= ALL_FETCHED && next.is_all_fetched() {
+        if next.is_all_fetched(ALL_FETCHED_BY_WINDOWS) {
             grow_windows::<N, VECTORS, DOT, true>(c, lines, rhs, groups, (span, weight), next);
         } else {
             grow_windows::<N, VECTORS, DOT, false>(c, lines, rhs, groups, (span, weight), next);

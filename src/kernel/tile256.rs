@@ -59,8 +59,11 @@ static SHIFTS: [[u64; 2]; 4] = [[0, 0], [24, 0], [16, 0], [8, 0]];
 /// rows have.
 const APART: usize = 3;
 
-/// A tile of so few rows fetches all of a next panel that comes from memory. More are multiplied so long that half of it does.
-pub(super) const ALL_FETCHED: usize = 4;
+/// Beside so few rows all of a next panel that comes from memory is fetched. More are multiplied so long that half of it does.
+const ALL_FETCHED: usize = 4;
+
+/// The same, where windows would fetch nothing else. (The first of two tiles does.)
+pub(super) const ALL_FETCHED_BY_WINDOWS: usize = 2 * ROWS;
 
 /// Whether a tile of so many rows might do that here: beside one row nothing was gained.
 const fn fetches_all(rows: usize) -> bool {
@@ -284,29 +287,30 @@ fn multiply_by<const VECTORS: usize, const DOT: usize>(tile: &Tile, acc: &mut [i
     }
 }
 
-/// What is left to be fetched of the next panel, half of it beside one tile, or all if there is only that one and it comes from memory: it
+/// What is left to be fetched of the next panel, half of it beside one tile, or all if it comes from memory and there are few rows: it
 /// would be late if it came from beyond the L2 when it is multiplied.
 pub(super) struct Next {
     pub at: *const u8,
     end: *const u8,
-    is_for_one: bool,
+    /// All rows of the product, if panels come from memory.
+    rows: Option<usize>,
 }
 
 impl Next {
     pub(super) const fn nothing() -> Self {
-        Self { at: std::ptr::null(), end: std::ptr::null(), is_for_one: false }
+        Self { at: std::ptr::null(), end: std::ptr::null(), rows: None }
     }
 
     fn of(tile: &Tile) -> Self {
         let end = tile.rhs.as_ptr_range().end;
         // Beyond all panels there may be a page that nobody knows where to find.
         let len = if tile.reach < 2 * tile.rhs.len() { 0 } else { tile.rhs.len() };
-        Self { at: end, end: end.wrapping_add(len), is_for_one: tile.is_far && tile.lhs.count() <= ALL_FETCHED }
+        Self { at: end, end: end.wrapping_add(len), rows: tile.is_far.then_some(tile.lhs.count()) }
     }
 
-    /// Whether all that is multiplied from now on fetches as much of the next panel.
-    pub(super) fn is_all_fetched(&self) -> bool {
-        self.is_for_one && self.at < self.end
+    /// Whether all that is multiplied from now on fetches as much of the next panel, as it does beside no more than so many rows.
+    pub(super) fn is_all_fetched(&self, most: usize) -> bool {
+        self.rows.is_some_and(|rows| rows <= most) && self.at < self.end
     }
 }
 
@@ -435,7 +439,7 @@ pub(super) unsafe fn grow<const N: usize, const VECTORS: usize, const DOT: usize
 ) {
     // Where there is nothing to be fetched, what is read anyway.
     let is_fetched = next.at < next.end;
-    let groups_fetched = if fetches_all(N) && next.is_all_fetched() { 4 } else { 2 };
+    let groups_fetched = if fetches_all(N) && next.is_all_fetched(ALL_FETCHED) { 4 } else { 2 };
     let (mut fetched, distance) = if is_fetched { (next.at, groups_fetched * of_group(DOT)) } else { (rhs, 0) };
     let high_bits = if DOT == dot::TURNED { spread([128; 4]) } else { zero() };
     let [[c0, c1], [c2, c3], [c4, c5], [c6, c7], [c8, c9], [c10, c11]] = c;
