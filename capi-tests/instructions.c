@@ -93,14 +93,14 @@ int main(void) {
     static const struct {
         const char *name;
         struct product product;
-        double most;  // for each multiplication; of small products for the call. 15 % above what it was on 2026-11-26
+        double most;  // for each multiplication; of small products for the call. 15 % above what it was when that was set
     } PRODUCTS[] = {
         {"256x256x256", {256, 256, 256, KN, 1}, 0.234},
         {"256x256x256_packed", {256, 256, 256, PACKED, 1}, 0.231},
         {"1x4096x1024_nk", {1, 4096, 1024, NK, 0}, 0.557},
         {"1x4096x1024_kn", {1, 4096, 1024, KN, 0}, 0.606},
         {"1x4096x1024_packed", {1, 4096, 1024, PACKED, 0}, 0.338},
-        {"8x8x8", {8, 8, 8, KN, 0}, 5188},
+        {"8x8x8", {8, 8, 8, KN, 0}, 3133},
         {"8x8x8_packed", {8, 8, 8, PACKED, 1}, 5664},
     };
     for (size_t i = 0; i < sizeof PRODUCTS / sizeof *PRODUCTS; i++) {

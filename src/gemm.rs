@@ -14,6 +14,7 @@ use crate::scratch::Scratch;
 use crate::small::{Ready, Small};
 use crate::source::{Factor, Narrow, lhs_encoding};
 use crate::swapped::Swapped;
+use crate::tiny::Tiny;
 
 /// Multiplications that are worth a second thread in any case, and if it lingers or such products come one after the other:
 /// a thread that sleeps takes some 20 us to come, one that lingers none.
@@ -54,6 +55,11 @@ pub(crate) fn gemm_in(
     let (rows, cols) = finish.store().shape();
     let fits = if rhs.is_part() { rhs.first() + shape.cols <= cols } else { shape.cols == cols };
     assert!(shape.rows == rows && fits, "the result has another shape");
+    if workspace.is_none()
+        && let Some(tiny) = Tiny::new(context.kernel, lhs, rhs, shape)
+    {
+        return tiny.run(context, finish);
+    }
     let threads = threads(context, shape);
     let found;
     let rhs = match may_be_small(context, rhs, shape) {
@@ -119,7 +125,8 @@ impl Route {
         let Some(shape) = shape(lhs, rhs)? else {
             return Ok(Self { small: None, is_alone: true, panels: None });
         };
-        let is_small = with_walk(context, lhs, rhs, shape, 1, |walk| matches!(walk, Walk::Small(..)));
+        let is_small = Tiny::new(context.kernel, lhs, rhs, shape).is_none()
+            && with_walk(context, lhs, rhs, shape, 1, |walk| matches!(walk, Walk::Small(..)));
         let small = if is_small { Small::new(context.kernel, lhs, rhs, shape) } else { None };
         let is_alone = work(context, shape) < worth_sharing(context).min(WORTH_WAKING);
         let kernel = shape.kernel(context.kernel);
@@ -286,7 +293,7 @@ impl Walk<'_> {
     }
 }
 
-/// Computes a product in one of the five ways, whether it is the best one or not. False if it cannot be computed so.
+/// Computes a product in one of the six ways, whether it is the best one or not. False if it cannot be computed so.
 #[cfg(test)]
 pub(crate) fn gemm_by(way: usize, context: &Context, lhs: &Factor, rhs: &Factor, finish: &Finish) -> bool {
     let Some(shape) = shape(lhs, rhs).unwrap() else { return false };
@@ -297,6 +304,7 @@ pub(crate) fn gemm_by(way: usize, context: &Context, lhs: &Factor, rhs: &Factor,
         1 => Few::new(context, lhs, rhs, shape, threads).map(|few| run(Walk::Few(&few))).is_some(),
         3 => Swapped::new(context, lhs, rhs, shape, threads).map(|swapped| run(Walk::Swapped(&swapped))).is_some(),
         4 => Deep::new(context, lhs, rhs, shape, threads).map(|deep| run(Walk::Deep(&deep))).is_some(),
+        5 => Tiny::new(context.kernel, lhs, rhs, shape).map(|tiny| tiny.run(context, finish).unwrap()).is_some(),
         _ => {
             run(Walk::Blocks(&Product::new(context, lhs, rhs, shape, threads)));
             true

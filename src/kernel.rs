@@ -28,6 +28,10 @@ use tile::Takes;
 #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
 pub(crate) use tile::tiles;
 pub(crate) use tile::{FAR_PANELS, Tile, height, tiles_of};
+pub(crate) use tiny::{
+    ADDED as TINY_OFFSETS, DEPTH as TINY_DEPTH, LINES as TINY_LINES, Place as TinyPlace, ROOM as TINY_ROOM,
+    Side as TinySide, TinyFn, WIDTH as TINY_WIDTH,
+};
 pub(crate) use vectors::{Loop, Vectors};
 pub(crate) use weighted::{BLOCK, LOW, Weighted, WeightedLoop};
 
@@ -538,6 +542,7 @@ pub(crate) mod stream;
 mod taps;
 #[cfg(target_arch = "x86_64")]
 mod tile256;
+mod tiny;
 #[cfg(target_arch = "aarch64")]
 mod vector128;
 #[cfg(target_arch = "x86_64")]

@@ -61,6 +61,7 @@ mod swapped;
 mod table;
 mod tensor;
 mod threads;
+mod tiny;
 
 pub use bit_depth::{BitDepths, RoundingMode};
 pub use capi::*;

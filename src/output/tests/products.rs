@@ -114,8 +114,8 @@ fn check(case: &Floats) {
         let lhs = Factor::new(operand(0, &lhs, rows), a);
         macro_rules! check {
             ($store:expr, $narrow:expr) => {
-                // By all five ways, where they are ways.
-                for way in 0..5 {
+                // By all six ways, where they are ways.
+                for way in 0..6 {
                     let untouched = $narrow(77.0);
                     let mut result = vec![untouched; rows * stride];
                     let finish = Finish::new(&stages, $store(Output::new(&mut result, shape, stride)));

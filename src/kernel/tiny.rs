@@ -1,0 +1,42 @@
+//! Products so tiny that to pack them for tiles takes longer than to multiply them: both sides become numbers of 16 bits, with all that
+//! is added to them, in pairs along the depth.
+
+#[cfg(target_arch = "x86_64")]
+pub(super) mod avx2;
+
+use crate::matrix::Operand;
+use std::ops::RangeInclusive;
+
+/// The most lines of either side, and the most depth.
+pub(crate) const LINES: usize = 48;
+pub(crate) const DEPTH: usize = 64;
+
+/// Columns that are widened together, and multiplied.
+pub(crate) const WIDTH: usize = 16;
+
+/// Integers that both sides take, widened, the RHS so many columns: pairs of numbers of 16 bits.
+pub(crate) const ROOM: usize = (LINES + WIDTH) * DEPTH / 2;
+
+/// One side, and what is added to its numbers.
+#[derive(Clone, Copy)]
+pub(crate) struct Side<'a> {
+    pub operand: &'a Operand<'a>,
+    pub added: i16,
+}
+
+/// What may be added to bytes, so that the sum of the products of two pairs has 32 bits.
+pub(crate) const ADDED: RangeInclusive<i32> = -(1 << 14)..=1 << 14;
+
+/// Where sums go: the place of the first, and how many elements rows are apart, and every [`WIDTH`] columns.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    pub first: *mut i32,
+    pub stride: usize,
+    pub step: usize,
+}
+
+/// Multiplies two sides of no more than [`LINES`] and [`DEPTH`], to which no more is added than [`ADDED`], in [`ROOM`].
+///
+/// # Safety
+/// The CPU has the features that the function was compiled for. The places of all sums are the caller's to write.
+pub(crate) type TinyFn = unsafe fn(lhs: Side, rhs: Side, room: &mut [i32; ROOM], to: Place);

@@ -1,0 +1,104 @@
+//! Tiny products, each of which is found out to be one.
+
+use super::*;
+use crate::gemm::gemm_by;
+use crate::kernel::tests::noise;
+use crate::matrix::{Encoding, Offset, Operand, Order, Output};
+use crate::output::Store;
+use crate::reference;
+use proptest::prelude::*;
+
+const TINY: usize = 5;
+
+#[derive(Clone, Debug)]
+struct Case {
+    shape: (usize, usize, usize),
+    sides: [SideCase; 2],
+    /// Elements between the rows of the result.
+    gap: usize,
+    is_extreme: bool,
+    seed: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct SideCase {
+    is_along: bool,
+    encoding: Encoding,
+    offset: i32,
+    /// Bytes between runs.
+    gap: usize,
+}
+
+fn side_case() -> impl Strategy<Value = SideCase> {
+    let (least, most) = (*TINY_OFFSETS.start(), *TINY_OFFSETS.end());
+    let offset = prop_oneof![
+        4 => -255..=255i32,
+        2 => proptest::sample::select(vec![0, -128, least, most]),
+        1 => proptest::sample::select(vec![least - 1, most + 1, i32::MIN, i32::MAX]),
+    ];
+    let encoding = prop_oneof![Just(Encoding::U8), Just(Encoding::S8)];
+    (any::<bool>(), encoding, offset, 0usize..3).prop_map(|(is_along, encoding, offset, gap)| SideCase {
+        is_along,
+        encoding,
+        offset,
+        gap,
+    })
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let shape = (1..=TINY_LINES + 1, 1..=TINY_LINES + 1, 0..=TINY_DEPTH + 1);
+    (shape, [side_case(), side_case()], 0usize..3, any::<bool>(), any::<u64>())
+        .prop_map(|(shape, sides, gap, is_extreme, seed)| Case { shape, sides, gap, is_extreme, seed })
+}
+
+/// No byte lies beyond a side's last.
+fn check(case: &Case) {
+    let (rows, cols, depth) = case.shape;
+    let data = [0, 1].map(|side| {
+        let (SideCase { is_along, gap, .. }, lines) = (case.sides[side], [rows, cols][side]);
+        let (runs, len) = if is_along { (lines, depth) } else { (depth, lines) };
+        let stride = len + gap;
+        let all = noise(case.seed ^ side as u64, case.is_extreme, runs * stride);
+        (all[..(runs * stride).saturating_sub(gap)].to_vec().into_boxed_slice(), stride)
+    });
+    let number = |side: usize, line: usize, d: usize| {
+        let (SideCase { is_along, encoding, offset, .. }, (data, stride)) = (case.sides[side], &data[side]);
+        let byte = data[if is_along { line * stride + d } else { d * stride + line }];
+        i64::from(encoding.decode(byte)) + i64::from(offset)
+    };
+    let want = reference::product(case.shape, |i, d| number(0, i, d), |d, j| number(1, j, d));
+    let factor = |side: usize, lines| {
+        let (SideCase { is_along, encoding, offset, .. }, (data, stride)) = (case.sides[side], &data[side]);
+        let order = if is_along { Order::DepthContiguous } else { Order::LineContiguous };
+        Factor::new(Operand::new(data, (lines, depth), *stride, order, encoding), Offset::Uniform(offset))
+    };
+    let (lhs, rhs) = (factor(0, rows), factor(1, cols));
+    for kernel in Kernel::available() {
+        let context = &Context::new(kernel, 1);
+        let stride = cols + case.gap;
+        let mut sums = vec![0x5a5a_5a5a; rows * stride];
+        let finish = Finish::new(&[], Store::I32(Output::new(&mut sums, (rows, cols), stride)));
+        let is_computed = gemm_by(TINY, context, &lhs, &rhs, &finish);
+        let has_fast_tiles = kernel.groups.are_bytes() || kernel.width > TINY_WIDTH;
+        let most = if has_fast_tiles { MOST_BESIDE_FAST_TILES } else { MOST_MACS };
+        let is_tiny = kernel.vectors.tiny().is_some()
+            && kernel.width.is_multiple_of(TINY_WIDTH)
+            && rows.max(cols) <= TINY_LINES
+            && depth <= TINY_DEPTH
+            && rows * cols * depth <= most
+            && case.sides.iter().all(|side| TINY_OFFSETS.contains(&side.offset));
+        assert_eq!(is_computed, is_tiny, "{}: {case:?}", kernel.name);
+        for (row, got) in sums.chunks(stride).enumerate().filter(|_| is_computed) {
+            assert_eq!(got[..cols], want[row * cols..][..cols], "{}, row {row}: {case:?}", kernel.name);
+            assert!(got[cols..].iter().all(|&x| x == 0x5a5a_5a5a), "{} wrote between rows: {case:?}", kernel.name);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1500) })]
+    #[test]
+    fn tiny_products_are_as_defined(case in case()) {
+        check(&case);
+    }
+}
