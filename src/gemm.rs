@@ -60,6 +60,19 @@ pub(crate) fn gemm_in(
     {
         return tiny.run(context, finish);
     }
+    gemm_by_walk(context, lhs, rhs, shape, finish, workspace)
+}
+
+/// As [`gemm_in`], of this shape. (Apart, so that a tiny product pays for no room of this.)
+#[inline(never)]
+fn gemm_by_walk(
+    context: &Context,
+    lhs: &Factor,
+    rhs: &Factor,
+    shape: Shape,
+    finish: &Finish,
+    workspace: Option<&mut [u8]>,
+) -> Result<(), Error> {
     let threads = threads(context, shape);
     let found;
     let rhs = match may_be_small(context, rhs, shape) {

@@ -102,11 +102,10 @@ unsafe fn multiply_rows<const N: usize, const V: usize>(
 #[target_feature(enable = "avx2")]
 fn widen_lines(side: Side, to: &mut [[i32; DEPTH / 2]]) {
     let wide = Wide::new(side);
-    let depth = side.operand.depth;
     for (line, to) in to[..side.operand.lines].iter_mut().enumerate() {
         let run = side.operand.run(line);
-        for (i, to) in to.as_chunks_mut::<LANES>().0[..depth.div_ceil(CHUNK)].iter_mut().enumerate() {
-            store(to, wide.until(chunk(&run[i * CHUNK..]), depth - i * CHUNK));
+        for (bytes, to) in run.chunks(CHUNK).zip(to.as_chunks_mut::<LANES>().0) {
+            store(to, wide.first(bytes));
         }
     }
 }
@@ -121,7 +120,7 @@ fn turn_lines(side: Side, lines: Range<usize>, to: &mut [[i32; WIDTH]]) {
         for from in (0..depth).step_by(CHUNK) {
             let mut rows = [zero(); LANES];
             for (row, line) in rows.iter_mut().zip(lines.start + at..lines.end) {
-                *row = wide.until(chunk(&side.operand.run(line)[from..]), depth - from);
+                *row = wide.first(&side.operand.run(line)[from..]);
             }
             let [a, b, c, d, e, f, g, h] = rows;
             let (upper, lower) = (transposed([a, b, c, d]), transposed([e, f, g, h]));
@@ -188,13 +187,16 @@ impl Wide {
         }
     }
 
-    /// 0 from so many on.
+    /// Those of the first 16 bytes, or of all, and then 0 where it is half of a pair.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn until(self, bytes: __m128i, count: usize) -> Vector {
+    fn first(self, bytes: &[u8]) -> Vector {
+        let numbers = self.all(chunk(bytes));
+        if bytes.len() >= CHUNK || bytes.len().is_multiple_of(2) {
+            return numbers;
+        }
         let places = _mm256_set_epi16(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-        let are_there = _mm256_cmpgt_epi16(_mm256_set1_epi16(count as i16), places);
-        _mm256_and_si256(self.all(bytes), are_there)
+        _mm256_and_si256(numbers, _mm256_cmpgt_epi16(_mm256_set1_epi16(bytes.len() as i16), places))
     }
 }
 
