@@ -51,14 +51,13 @@ impl<'a> Tiny<'a> {
             let mut carver = Carver::new(scratch);
             let sides = carver.ints(TINY_ROOM).first_chunk_mut().expect("room for both sides");
             if let Some(out) = finish.sums() {
-                let (first, stride) = out.place();
+                let (to, stride) = out.place();
                 // SAFETY: whoever has a kernel has a CPU that runs it, and the result, of this shape, is this product's own.
-                return unsafe { self.multiply(sides, TinyPlace { first, stride, step: TINY_WIDTH }) };
+                return unsafe { self.multiply(sides, TinyPlace::rows(to, stride)) };
             }
             let (acc, room) = carver.ints(ints).split_at_mut(acc);
-            let step = if kernel.width > TINY_WIDTH { TINY_WIDTH } else { panel };
             // SAFETY: as above, and there is room for all sums.
-            unsafe { self.multiply(sides, TinyPlace { first: acc.as_mut_ptr(), stride: kernel.width, step }) }
+            unsafe { self.multiply(sides, TinyPlace::panels(acc.as_mut_ptr(), rows, kernel.width)) }
             for (left, acc) in (0..cols).step_by(kernel.width).zip(acc.chunks_exact_mut(panel)) {
                 let region = Region::complete(0..rows, left..cols.min(left + kernel.width));
                 // SAFETY: as above.

@@ -27,12 +27,35 @@ pub(crate) struct Side<'a> {
 /// What may be added to bytes, so that the sum of the products of two pairs has 32 bits.
 pub(crate) const ADDED: RangeInclusive<i32> = -(1 << 14)..=1 << 14;
 
-/// Where sums go: the place of the first, and how many elements rows are apart, and every [`WIDTH`] columns.
+/// Where sums go.
 #[derive(Clone, Copy)]
 pub(crate) struct Place {
-    pub first: *mut i32,
-    pub stride: usize,
-    pub step: usize,
+    first: *mut i32,
+    /// How many elements rows are apart.
+    stride: usize,
+    /// Columns that lie side by side, and how many elements further on the next ones begin.
+    width: usize,
+    step: usize,
+}
+
+impl Place {
+    /// All columns side by side.
+    pub(crate) fn rows(first: *mut i32, stride: usize) -> Self {
+        Self { first, stride, width: usize::MAX, step: 0 }
+    }
+
+    /// Panels of so many rows and columns, one after the other.
+    pub(crate) fn panels(first: *mut i32, rows: usize, width: usize) -> Self {
+        assert!(width.is_multiple_of(WIDTH), "what is multiplied together lies side by side");
+        Self { first, stride: width, width, step: rows * width }
+    }
+
+    /// That of one sum.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "x86_64"), expect(unused, reason = "only kernels for x86 bring sums there"))]
+    fn at(&self, row: usize, col: usize) -> *mut i32 {
+        self.first.wrapping_add(row * self.stride + col / self.width * self.step + col % self.width)
+    }
 }
 
 /// Multiplies two sides of no more than [`LINES`] and [`DEPTH`], to which no more is added than [`ADDED`], in [`ROOM`].

@@ -4,11 +4,19 @@ use super::*;
 use crate::gemm::gemm_by;
 use crate::kernel::tests::noise;
 use crate::matrix::{Encoding, Offset, Operand, Order, Output};
-use crate::output::Store;
+use crate::output::{Cast, QuantizeDown, Stage, Store, Values};
 use crate::reference;
 use proptest::prelude::*;
 
+const BLOCKS: usize = 2;
 const TINY: usize = 5;
+
+/// To bytes.
+const DOWN: Stage = Stage::QuantizeDown(QuantizeDown {
+    offset: Values::Uniform(-5),
+    multiplier: Values::Uniform(3),
+    shift: Values::Uniform(12),
+});
 
 #[derive(Clone, Debug)]
 struct Case {
@@ -88,9 +96,33 @@ fn check(case: &Case) {
             && rows * cols * depth <= most
             && case.sides.iter().all(|side| TINY_OFFSETS.contains(&side.offset));
         assert_eq!(is_computed, is_tiny, "{}: {case:?}", kernel.name);
-        for (row, got) in sums.chunks(stride).enumerate().filter(|_| is_computed) {
+        if !is_computed {
+            continue;
+        }
+        for (row, got) in sums.chunks(stride).enumerate() {
             assert_eq!(got[..cols], want[row * cols..][..cols], "{}, row {row}: {case:?}", kernel.name);
             assert!(got[cols..].iter().all(|&x| x == 0x5a5a_5a5a), "{} wrote between rows: {case:?}", kernel.name);
+        }
+        let bytes = |way| {
+            let mut bytes = vec![0x5a; rows * stride];
+            let store = Store::U8(Output::new(&mut bytes, (rows, cols), stride), Cast::Saturating);
+            assert!(gemm_by(way, context, &lhs, &rhs, &Finish::new(&[DOWN], store)));
+            bytes
+        };
+        assert_eq!(bytes(TINY), bytes(BLOCKS), "{}: {case:?}", kernel.name);
+        // As beside kernels of other widths, which may be had elsewhere.
+        for width in [TINY_WIDTH, 2 * TINY_WIDTH] {
+            let mut acc = vec![0x5a5a_5a5a; cols.div_ceil(width) * rows * width];
+            let tiny = Tiny::new(kernel, &lhs, &rhs, Shape { rows, cols, depth }).expect("it was one");
+            let to = TinyPlace::panels(acc.as_mut_ptr(), rows, width);
+            // SAFETY: whoever has a kernel has a CPU that runs it, and these are places for all sums.
+            unsafe { tiny.multiply(&mut [0; TINY_ROOM], to) }
+            for (i, got) in acc.chunks(width).enumerate() {
+                let (row, left) = (i % rows, i / rows * width);
+                let end = cols.min(left + width);
+                assert_eq!(got[..end - left], want[row * cols + left..row * cols + end], "{width} wide: {case:?}");
+                assert!(got[end - left..].iter().all(|&x| x == 0x5a5a_5a5a), "wrote between panels: {case:?}");
+            }
         }
     }
 }

@@ -48,7 +48,7 @@ pub(in crate::kernel) unsafe fn multiply(lhs: Side, rhs: Side, room: &mut [i32; 
         let panel = &of_rhs[..depth.div_ceil(2)];
         for rows in tiles_of(rows, height) {
             let lhs = &of_lhs[rows.start * steps.0..];
-            let to = (to.first.wrapping_add(rows.start * to.stride + i * to.step), to.stride);
+            let to = (to.at(rows.start, i * WIDTH), to.stride);
             // SAFETY: this function's own promise, for these rows and columns, and both sides have as many pairs, as was asserted.
             unsafe {
                 match count > LANES {
