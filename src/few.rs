@@ -7,7 +7,7 @@ use crate::buffer::Carver;
 use crate::caches::Caches;
 use crate::context::Context;
 use crate::desks::Desks;
-use crate::kernel::{FewProduct, Kernel, MAX_WIDTH};
+use crate::kernel::{FewProduct, Kernel, MAX_WIDTH, SMALL_OFFSETS};
 use crate::matrix::{Lines, Offset, Operand, Order};
 use crate::output::{Finish, LineOffsets, Region};
 use crate::reading::Reading;
@@ -50,9 +50,6 @@ const STRETCH: usize = 64;
 
 /// Rows of a tile that is finished, at least.
 const TILE_ROWS: usize = 16;
-
-/// Offsets that leave room in 16 bits for a number of 8.
-const SMALL_OFFSETS: std::ops::RangeInclusive<i32> = -(1 << 14)..=1 << 14;
 
 /// Nothing is added.
 const NONE: LineOffsets = LineOffsets { offset: Offset::Uniform(0), shift: 0 };

@@ -28,10 +28,6 @@ use tile::Takes;
 #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
 pub(crate) use tile::tiles;
 pub(crate) use tile::{FAR_PANELS, Tile, height, tiles_of};
-pub(crate) use tiny::{
-    ADDED as TINY_OFFSETS, DEPTH as TINY_DEPTH, LINES as TINY_LINES, Place as TinyPlace, ROOM as TINY_ROOM,
-    Side as TinySide, TinyFn, WIDTH as TINY_WIDTH,
-};
 pub(crate) use vectors::{Loop, Vectors};
 pub(crate) use weighted::{BLOCK, LOW, Weighted, WeightedLoop};
 
@@ -112,6 +108,9 @@ pub(crate) type FloatsFn = unsafe fn(tile: &Tile, floats: &FloatParts);
 /// The most lines any kernel takes from the LHS, and the most a panel has.
 pub(crate) const MAX_ROWS: usize = 32;
 pub(crate) const MAX_WIDTH: usize = 32;
+
+/// What may be added to bytes so that 16 bits hold each sum, and 32 bits that of two products.
+pub(crate) const SMALL_OFFSETS: std::ops::RangeInclusive<i32> = -(1 << 14)..=1 << 14;
 
 /// Best first. This is the only list of kernels. With `--cfg only_avx2` it lacks those that need more, which take most of the
 /// time to compile: for sanitizers, where they are not run.
@@ -542,7 +541,7 @@ pub(crate) mod stream;
 mod taps;
 #[cfg(target_arch = "x86_64")]
 mod tile256;
-mod tiny;
+pub(crate) mod tiny;
 #[cfg(target_arch = "aarch64")]
 mod vector128;
 #[cfg(target_arch = "x86_64")]

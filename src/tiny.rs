@@ -4,7 +4,8 @@ use crate::blocks::Shape;
 use crate::buffer::Carver;
 use crate::context::Context;
 use crate::error::Error;
-use crate::kernel::{Kernel, TINY_DEPTH, TINY_LINES, TINY_OFFSETS, TINY_ROOM, TINY_WIDTH, TinyFn, TinyPlace, TinySide};
+use crate::kernel::tiny::{DEPTH, LINES, Place, ROOM, Side, TinyFn, WIDTH};
+use crate::kernel::{Kernel, SMALL_OFFSETS};
 use crate::output::{Finish, Region};
 use crate::reading::Reading;
 use crate::source::Factor;
@@ -13,7 +14,7 @@ use crate::source::Factor;
 pub(crate) struct Tiny<'a> {
     kernel: &'static Kernel,
     multiply: TinyFn,
-    sides: [TinySide<'a>; 2],
+    sides: [Side<'a>; 2],
     shape: Shape,
 }
 
@@ -22,17 +23,21 @@ pub(crate) struct Tiny<'a> {
 const MOST_MACS: usize = 40 << 10;
 const MOST_BESIDE_FAST_TILES: usize = 4 << 10;
 
+/// The most beside the tiles of this kernel.
+#[inline(always)]
+fn most_macs(kernel: &Kernel) -> usize {
+    if kernel.groups.are_bytes() || kernel.width > WIDTH { MOST_BESIDE_FAST_TILES } else { MOST_MACS }
+}
+
 impl<'a> Tiny<'a> {
     /// None if the product is of another kind.
     #[inline(always)]
     pub(crate) fn new(kernel: &'static Kernel, lhs: &'a Factor, rhs: &'a Factor, shape: Shape) -> Option<Self> {
         let Shape { rows, cols, depth } = shape;
-        let has_fast_tiles = kernel.groups.are_bytes() || kernel.width > TINY_WIDTH;
-        let most = if has_fast_tiles { MOST_BESIDE_FAST_TILES } else { MOST_MACS };
-        if rows.max(cols) > TINY_LINES || depth > TINY_DEPTH || rows * cols * depth > most {
+        if rows.max(cols) > LINES || depth > DEPTH || rows * cols * depth > most_macs(kernel) {
             return None;
         }
-        let multiply = kernel.vectors.tiny().filter(|_| kernel.width.is_multiple_of(TINY_WIDTH))?;
+        let multiply = kernel.vectors.tiny().filter(|_| kernel.width.is_multiple_of(WIDTH))?;
         Some(Self { kernel, multiply, sides: [side(lhs)?, side(rhs)?], shape })
     }
 
@@ -47,17 +52,17 @@ impl<'a> Tiny<'a> {
             None => acc + finish.room(panel, rows),
         };
         let cost = |ints| Carver::cost(ints * size_of::<i32>());
-        context.lend(cost(TINY_ROOM) + cost(ints), |scratch| {
+        context.lend(cost(ROOM) + cost(ints), |scratch| {
             let mut carver = Carver::new(scratch);
-            let sides = carver.ints(TINY_ROOM).first_chunk_mut().expect("room for both sides");
+            let sides = carver.ints(ROOM).first_chunk_mut().expect("room for both sides");
             if let Some(out) = finish.sums() {
                 let (to, stride) = out.place();
                 // SAFETY: whoever has a kernel has a CPU that runs it, and the result, of this shape, is this product's own.
-                return unsafe { self.multiply(sides, TinyPlace::rows(to, stride)) };
+                return unsafe { self.multiply(sides, Place::rows(to, stride)) };
             }
             let (acc, room) = carver.ints(ints).split_at_mut(acc);
             // SAFETY: as above, and there is room for all sums.
-            unsafe { self.multiply(sides, TinyPlace::panels(acc.as_mut_ptr(), rows, kernel.width)) }
+            unsafe { self.multiply(sides, Place::panels(acc.as_mut_ptr(), rows, kernel.width)) }
             for (left, acc) in (0..cols).step_by(kernel.width).zip(acc.chunks_exact_mut(panel)) {
                 let region = Region::complete(0..rows, left..cols.min(left + kernel.width));
                 // SAFETY: as above.
@@ -69,7 +74,7 @@ impl<'a> Tiny<'a> {
     /// # Safety
     /// As for a [`TinyFn`].
     #[inline(always)]
-    unsafe fn multiply(&self, room: &mut [i32; TINY_ROOM], to: TinyPlace) {
+    unsafe fn multiply(&self, room: &mut [i32; ROOM], to: Place) {
         let [lhs, rhs] = self.sides;
         // SAFETY: this function's own promise.
         unsafe { (self.multiply)(lhs, rhs, room, to) }
@@ -78,10 +83,10 @@ impl<'a> Tiny<'a> {
 
 /// None if it is packed, or no 16 bits hold its numbers with what is added to them.
 #[inline(always)]
-fn side<'a>(factor: &'a Factor) -> Option<TinySide<'a>> {
+fn side<'a>(factor: &'a Factor) -> Option<Side<'a>> {
     let operand = factor.operand()?;
     let added = factor.line_offsets(&Reading::plain(operand.encoding, operand.encoding)).uniform()?;
-    TINY_OFFSETS.contains(&added).then_some(TinySide { operand, added: added as i16 })
+    SMALL_OFFSETS.contains(&added).then_some(Side { operand, added: added as i16 })
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@
 pub(super) mod avx2;
 
 use crate::matrix::Operand;
-use std::ops::RangeInclusive;
 
 /// The most lines of either side, and the most depth.
 pub(crate) const LINES: usize = 48;
@@ -23,9 +22,6 @@ pub(crate) struct Side<'a> {
     pub operand: &'a Operand<'a>,
     pub added: i16,
 }
-
-/// What may be added to bytes, so that the sum of the products of two pairs has 32 bits.
-pub(crate) const ADDED: RangeInclusive<i32> = -(1 << 14)..=1 << 14;
 
 /// Where sums go.
 #[derive(Clone, Copy)]
@@ -58,7 +54,8 @@ impl Place {
     }
 }
 
-/// Multiplies two sides of no more than [`LINES`] and [`DEPTH`], to which no more is added than [`ADDED`], in [`ROOM`].
+/// Multiplies two sides of no more than [`LINES`] and [`DEPTH`], to which no more is added than
+/// [`SMALL_OFFSETS`](super::SMALL_OFFSETS), in [`ROOM`].
 ///
 /// # Safety
 /// The CPU has the features that the function was compiled for. The places of all sums are the caller's to write.

@@ -38,7 +38,7 @@ struct SideCase {
 }
 
 fn side_case() -> impl Strategy<Value = SideCase> {
-    let (least, most) = (*TINY_OFFSETS.start(), *TINY_OFFSETS.end());
+    let (least, most) = (*SMALL_OFFSETS.start(), *SMALL_OFFSETS.end());
     let offset = prop_oneof![
         4 => -255..=255i32,
         2 => proptest::sample::select(vec![0, -128, least, most]),
@@ -54,7 +54,7 @@ fn side_case() -> impl Strategy<Value = SideCase> {
 }
 
 fn case() -> impl Strategy<Value = Case> {
-    let shape = (1..=TINY_LINES + 1, 1..=TINY_LINES + 1, 0..=TINY_DEPTH + 1);
+    let shape = (1..=LINES + 1, 1..=LINES + 1, 0..=DEPTH + 1);
     (shape, [side_case(), side_case()], 0usize..3, any::<bool>(), any::<u64>())
         .prop_map(|(shape, sides, gap, is_extreme, seed)| Case { shape, sides, gap, is_extreme, seed })
 }
@@ -87,14 +87,12 @@ fn check(case: &Case) {
         let mut sums = vec![0x5a5a_5a5a; rows * stride];
         let finish = Finish::new(&[], Store::I32(Output::new(&mut sums, (rows, cols), stride)));
         let is_computed = gemm_by(TINY, context, &lhs, &rhs, &finish);
-        let has_fast_tiles = kernel.groups.are_bytes() || kernel.width > TINY_WIDTH;
-        let most = if has_fast_tiles { MOST_BESIDE_FAST_TILES } else { MOST_MACS };
         let is_tiny = kernel.vectors.tiny().is_some()
-            && kernel.width.is_multiple_of(TINY_WIDTH)
-            && rows.max(cols) <= TINY_LINES
-            && depth <= TINY_DEPTH
-            && rows * cols * depth <= most
-            && case.sides.iter().all(|side| TINY_OFFSETS.contains(&side.offset));
+            && kernel.width.is_multiple_of(WIDTH)
+            && rows.max(cols) <= LINES
+            && depth <= DEPTH
+            && rows * cols * depth <= most_macs(kernel)
+            && case.sides.iter().all(|side| SMALL_OFFSETS.contains(&side.offset));
         assert_eq!(is_computed, is_tiny, "{}: {case:?}", kernel.name);
         if !is_computed {
             continue;
@@ -111,12 +109,12 @@ fn check(case: &Case) {
         };
         assert_eq!(bytes(TINY), bytes(BLOCKS), "{}: {case:?}", kernel.name);
         // As beside kernels of other widths, which may be had elsewhere.
-        for width in [TINY_WIDTH, 2 * TINY_WIDTH] {
+        for width in [WIDTH, 2 * WIDTH] {
             let mut acc = vec![0x5a5a_5a5a; cols.div_ceil(width) * rows * width];
             let tiny = Tiny::new(kernel, &lhs, &rhs, Shape { rows, cols, depth }).expect("it was one");
-            let to = TinyPlace::panels(acc.as_mut_ptr(), rows, width);
+            let to = Place::panels(acc.as_mut_ptr(), rows, width);
             // SAFETY: whoever has a kernel has a CPU that runs it, and these are places for all sums.
-            unsafe { tiny.multiply(&mut [0; TINY_ROOM], to) }
+            unsafe { tiny.multiply(&mut [0; ROOM], to) }
             for (i, got) in acc.chunks(width).enumerate() {
                 let (row, left) = (i % rows, i / rows * width);
                 let end = cols.min(left + width);
