@@ -29,7 +29,7 @@ export RUSTC=/usr/bin/rustc
 RUSTFLAGS="$(sanitizer thread) --cfg only_avx2 -Clink-arg=target/tsan/memory.o"
 export RUSTFLAGS
 export TSAN_OPTIONS=halt_on_error=1
-/usr/bin/cargo rustc --locked -Zbuild-std --lib --target "$machine" --target-dir target/tsan --crate-type staticlib
+/usr/bin/cargo rustc -p qgemm --locked -Zbuild-std --lib --target "$machine" --target-dir target/tsan --crate-type staticlib
 
 # Definitions that results are compared with share nothing.
 for source in product weights; do

@@ -135,5 +135,5 @@ fn source(noun: &str) -> PathBuf {
 }
 
 fn in_package(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+    Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name(path)
 }

@@ -41,7 +41,7 @@ get_filename_component(cargo_directory "${QGEMM_CARGO}" DIRECTORY)
 # Only cargo knows whether anything is to be done, so it is always asked.
 add_custom_target(qgemm_cargo
     COMMAND "${CMAKE_COMMAND}" -E env "PATH=${cargo_directory}:$ENV{PATH}"
-        "${QGEMM_CARGO}" rustc --lib --release --crate-type staticlib --locked
+        "${QGEMM_CARGO}" rustc -p qgemm --lib --release --crate-type staticlib --locked
         --target-dir "${QGEMM_CARGO_TARGET_DIR}" ${target_option}
     WORKING_DIRECTORY "${root}"
     BYPRODUCTS "${archive}"

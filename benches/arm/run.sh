@@ -47,7 +47,7 @@ if ! has_target; then
 fi
 
 CARGO_PROFILE_RELEASE_LTO=off CARGO_TARGET_DIR=$directory \
-    cargo rustc --release --lib --crate-type rlib --target "$target" -- --emit asm -C debuginfo=0 >&2
+    cargo rustc -p qgemm --release --lib --crate-type rlib --target "$target" -- --emit asm -C debuginfo=0 >&2
 assembly=$(find "$directory/$target/release/deps" -name 'qgemm*.s' -printf '%T@ %p\n' | sort -n | tail -n 1 | cut -d' ' -f2)
 
 echo "Predicted by $("$mca" --version | grep -o 'LLVM version.*'), not measured:"

@@ -11,7 +11,7 @@ out=${1:-$target/bit_depths}
 data=$root/capi-tests/data/googlenet_conv
 mkdir -p "$out"
 
-cargo rustc --quiet --release --lib --crate-type staticlib --manifest-path "$root/Cargo.toml"
+cargo rustc -p qgemm --quiet --release --lib --crate-type staticlib --manifest-path "$root/Cargo.toml"
 # -ffp-contract=off: the same figures everywhere.
 "${CC:-cc}" -std=c11 -O3 -march=native -ffp-contract=off -Wall -Wextra -pedantic -I"$root/include" "$here"/*.c \
   "$root/capi-tests/bit_depth_reference.c" -o "$out/bit_depths" "$target/release/libqgemm.a" -lpthread -ldl -lm

@@ -66,5 +66,5 @@ unsafe extern "C" fn work(argument: *mut c_void, index: usize) {
     unsafe { &*argument.cast_const().cast::<Job>() }.work(index);
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests;

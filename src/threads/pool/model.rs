@@ -1,5 +1,5 @@
 //! The board under every schedule with up to so many preemptions, and every reading of memory that its orderings allow:
-//! `RUSTFLAGS="--cfg loom" cargo test --lib pool`. A minute.
+//! `RUSTFLAGS="--cfg loom" cargo test --test model -- --test-threads 1`. A minute and a half.
 
 use super::*;
 use loom::sync::Arc;
