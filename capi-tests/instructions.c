@@ -13,10 +13,11 @@
 enum { BYTES = 4096 * 1024, LINES = 4096, SKIPPED = 77 };
 
 static uint8_t bytes[BYTES];
+static int8_t small[64];  // of 7 bits
 static int32_t biases[LINES], results[256 * 256];
 
-// Where the weights come from: as they lie, K x N or N x K, or packed beforehand.
-enum weights { KN, NK, PACKED };
+// Where the weights come from: as they lie, K x N or N x K, or packed beforehand; or so that all of the call is prepared.
+enum weights { KN, NK, PACKED, PREPARED, PREPARED_7_BITS };
 
 struct product {
     int m, n, k;
@@ -29,6 +30,7 @@ static qgemm_operand weights_of(const struct product *product) {
     rhs.data = bytes, rhs.rows = product->k, rhs.cols = product->n, rhs.type = QGEMM_TYPE_U8;
     rhs.order = product->weights == NK ? QGEMM_COL_MAJOR : QGEMM_ROW_MAJOR;
     rhs.offset.value = -131;
+    if (product->weights == PREPARED_7_BITS) rhs.data = small, rhs.type = QGEMM_TYPE_S8, rhs.offset.value = -3;
     return rhs;
 }
 
@@ -41,7 +43,7 @@ static void check(qgemm_status status) {
 
 static struct qgemm_packed *packed(const qgemm_operand *rhs) {
     qgemm_pack_options options = QGEMM_PACK_OPTIONS_INIT;
-    options.side = QGEMM_RHS;
+    options.side = QGEMM_RHS, options.other_type = QGEMM_TYPE_U8;
     struct qgemm_packed *packed;
     check(qgemm_pack(rhs, &options, &packed));
     return packed;
@@ -60,18 +62,24 @@ static void count_product(const char *name, const struct product *product) {
     result.type = product->to_u8 ? QGEMM_TYPE_U8 : QGEMM_TYPE_S32;
     const qgemm_stage stages[] = {
         {.kind = QGEMM_STAGE_BIAS, .u.bias.bias = {biases, LINES, 0, QGEMM_PER_COL}},
-        {.kind = QGEMM_STAGE_SCALE, .u.scale.multiplier.value = 1 << 30, .u.scale.exponent.value = -9},
+        {.kind = QGEMM_STAGE_SCALE, .u.scale.multiplier.value = 1518500250, .u.scale.exponent.value = -9},
         {.kind = QGEMM_STAGE_CAST_SATURATING},
     };
-    if (product->weights == PACKED) {
+    if (product->weights >= PACKED) {
         rhs.packed = packed(&rhs);
         rhs.data = NULL;
     }
+    const size_t stage_count = product->to_u8 ? 3 : 0;
+    struct qgemm_prepared *prepared = NULL;
+    if (product->weights >= PREPARED)
+        check(qgemm_gemm_prepare(NULL, &lhs, &rhs, &result, stages, stage_count, NULL, &prepared));
     for (int call = 0; call < 3; call++) {
         CALLGRIND_ZERO_STATS;
-        check(qgemm_gemm(NULL, &lhs, &rhs, &result, stages, product->to_u8 ? 3 : 0, NULL));
+        check(prepared ? qgemm_prepared_run(prepared, NULL, NULL, NULL)
+                       : qgemm_gemm(NULL, &lhs, &rhs, &result, stages, stage_count, NULL));
     }
     CALLGRIND_DUMP_STATS_AT(name);
+    qgemm_prepared_free(prepared);
     qgemm_packed_free((struct qgemm_packed *)rhs.packed);
 }
 
@@ -90,6 +98,8 @@ int main(void) {
         x = x * 1664525 + 1013904223;
         bytes[i] = (uint8_t)(x >> 24);
     }
+    for (int i = 0; i < 64; i++)
+        small[i] = (int8_t)(bytes[i] % 128 - 64);
     static const struct {
         const char *name;
         struct product product;
@@ -102,6 +112,8 @@ int main(void) {
         {"1x4096x1024_packed", {1, 4096, 1024, PACKED, 0}, 0.338},
         {"8x8x8", {8, 8, 8, KN, 0}, 3133},
         {"8x8x8_packed", {8, 8, 8, PACKED, 1}, 5664},
+        {"8x8x8_prepared", {8, 8, 8, PREPARED, 1}, 2532},
+        {"8x8x8_prepared_7_bits", {8, 8, 8, PREPARED_7_BITS, 1}, 1785},
     };
     for (size_t i = 0; i < sizeof PRODUCTS / sizeof *PRODUCTS; i++) {
         const struct product *product = &PRODUCTS[i].product;

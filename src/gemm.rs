@@ -201,7 +201,8 @@ fn kept_panels(
     quick: Option<&Quick>,
     store: &Store,
 ) -> Option<KeptPanels> {
-    let packed = rhs.panels().filter(|packed| packed.is_for(kernel))?;
+    let packed = rhs.panels()?;
+    let kernel = packed.reader(kernel)?;
     let to = lhs_encoding(kernel.groups, Some(packed), lhs.encoding(), None);
     let lhs_offset = lhs.line_offsets(&Reading::plain(lhs.encoding(), to)).uniform()?;
     let rhs_offset = rhs.line_offsets(&packed.reading()).uniform()?;

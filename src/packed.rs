@@ -293,6 +293,12 @@ impl Packed {
         std::ptr::eq(kernel, self.kernel) || Layout::of(kernel, self.layout.form, self.label.line) == Some(self.layout)
     }
 
+    /// Which kernel it is for: this one, or its narrow one.
+    #[inline]
+    pub(crate) fn reader(&self, kernel: &'static Kernel) -> Option<&'static Kernel> {
+        if self.is_for(kernel) { Some(kernel) } else { kernel.narrow.filter(|narrow| self.is_for(narrow)) }
+    }
+
     /// Whether a panel begins with this line, so that kernels may read from it on.
     pub(crate) fn is_start(&self, line: usize) -> bool {
         line.is_multiple_of(self.layout.width)

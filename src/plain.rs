@@ -46,10 +46,7 @@ impl Plain {
                 }
             }
             (None, Some(panels)) => {
-                let kernel = if panels.is_for(kernel) { kernel } else { kernel.narrow? };
-                if !panels.is_for(kernel) {
-                    return None;
-                }
+                let kernel = panels.reader(kernel)?;
                 let to = lhs_encoding(kernel.groups, Some(panels), lhs.encoding(), None);
                 (kernel, true, to, panels.reading())
             }
