@@ -166,6 +166,16 @@ impl<'a> Operand<'a> {
         Some(unsafe { std::slice::from_raw_parts(self.data.add(some.start * runs.len), some.len() * runs.len) })
     }
 
+    /// What is left of the contiguous run `index` from the byte `at` on, and those that follow if nothing lies between runs.
+    #[inline(always)]
+    pub(crate) fn rest(&self, index: usize, at: usize) -> &'a [u8] {
+        let runs = self.runs();
+        assert!(index < runs.count && at <= runs.len);
+        let following = if runs.len == self.stride { (runs.count - 1 - index) * runs.len } else { 0 };
+        // SAFETY: whoever made the view promised that these runs are readable, and one ends where the next begins.
+        unsafe { std::slice::from_raw_parts(self.data.add(index * self.stride + at), runs.len - at + following) }
+    }
+
     /// A part of each of `N` contiguous runs from `index` on.
     #[inline(always)]
     pub(crate) fn parts<const N: usize>(&self, index: usize, part: Range<usize>) -> [&'a [u8]; N] {

@@ -100,12 +100,19 @@ unsafe fn multiply_rows<const N: usize, const V: usize>(
 /// Widens lines whose depth is contiguous: the pairs of one after those of the one before.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn widen_lines(side: Side, to: &mut [[i32; DEPTH / 2]]) {
-    let wide = Wide::new(side);
-    for (line, to) in to[..side.operand.lines].iter_mut().enumerate() {
-        let run = side.operand.run(line);
-        for (bytes, to) in run.chunks(CHUNK).zip(to.as_chunks_mut::<LANES>().0) {
-            store(to, wide.first(bytes));
+fn widen_lines(Side { operand, added }: Side, to: &mut [[i32; DEPTH / 2]]) {
+    let (wide, to) = (Wide::new(operand.encoding, added), &mut to[..operand.lines]);
+    for from in (0..operand.depth).step_by(CHUNK) {
+        let left = operand.depth - from;
+        if left >= CHUNK {
+            for ([bytes], to) in operand.chunks(0..operand.lines, from).in_groups().zip(to.iter_mut()) {
+                store(&mut to[from / 2..], wide.all(load(bytes)));
+            }
+        } else {
+            let counted = counted(left);
+            for (line, to) in to.iter_mut().enumerate() {
+                store(&mut to[from / 2..], _mm256_and_si256(wide.all(first_of(operand.rest(line, from))), counted));
+            }
         }
     }
 }
@@ -113,18 +120,26 @@ fn widen_lines(side: Side, to: &mut [[i32; DEPTH / 2]]) {
 /// Widens some lines whose depth is contiguous: the pairs of all at one depth after those at the one before.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn turn_lines(side: Side, lines: Range<usize>, to: &mut [[i32; WIDTH]]) {
-    let wide = Wide::new(side);
-    let depth = side.operand.depth;
-    for at in (0..lines.len()).step_by(LANES) {
-        for from in (0..depth).step_by(CHUNK) {
+fn turn_lines(Side { operand, added }: Side, lines: Range<usize>, to: &mut [[i32; WIDTH]]) {
+    let wide = Wide::new(operand.encoding, added);
+    for from in (0..operand.depth).step_by(CHUNK) {
+        let (left, to) = (operand.depth - from, &mut to[from / 2..][..LANES]);
+        let counted = counted(left);
+        for line in lines.clone().step_by(LANES) {
+            let some = line..lines.end.min(line + LANES);
             let mut rows = [zero(); LANES];
-            for (row, line) in rows.iter_mut().zip(lines.start + at..lines.end) {
-                *row = wide.first(&side.operand.run(line)[from..]);
+            if left >= CHUNK && some.len() == LANES {
+                for (row, [bytes]) in rows.iter_mut().zip(operand.chunks(some, from).in_groups()) {
+                    *row = wide.all(load(bytes));
+                }
+            } else {
+                for (row, line) in rows.iter_mut().zip(some) {
+                    *row = _mm256_and_si256(wide.all(first_of(operand.rest(line, from))), counted);
+                }
             }
             let [a, b, c, d, e, f, g, h] = rows;
             let (upper, lower) = (transposed([a, b, c, d]), transposed([e, f, g, h]));
-            let to = &mut to[from / 2..][..LANES];
+            let at = line - lines.start;
             for i in 0..LANES / 2 {
                 store(&mut to[i][at..], _mm256_permute2x128_si256::<0x20>(upper[i], lower[i]));
                 store(&mut to[i + LANES / 2][at..], _mm256_permute2x128_si256::<0x31>(upper[i], lower[i]));
@@ -136,17 +151,40 @@ fn turn_lines(side: Side, lines: Range<usize>, to: &mut [[i32; WIDTH]]) {
 /// Widens some lines that are contiguous at each depth: the pairs of all at one depth after those at the one before.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn widen_depths<const W: usize>(side: Side, lines: Range<usize>, to: &mut [[i32; W]]) {
-    let wide = Wide::new(side);
-    let depth = side.operand.depth;
-    let (whole, rest) = to.split_at_mut(depth / 2);
-    for (i, to) in whole.iter_mut().enumerate() {
-        wide.put_pairs(side.operand.parts(2 * i, lines.clone()), _mm256_set1_epi32(-1), to);
+fn widen_depths<const W: usize>(Side { operand, added }: Side, lines: Range<usize>, to: &mut [[i32; W]]) {
+    let wide = Wide::new(operand.encoding, added);
+    let pairs = operand.depth / 2;
+    let (both, first_only) = (_mm256_set1_epi32(-1), _mm256_set1_epi32(0xffff));
+    for line in lines.clone().step_by(CHUNK) {
+        let (at, left) = (line - lines.start, lines.end - line);
+        // More of a run may be there than these lines.
+        if operand.lines - line >= CHUNK {
+            let chunks = operand.chunks(0..operand.depth, line);
+            for ([first, second], to) in chunks.in_groups().zip(&mut *to) {
+                wide.put_pairs([load(first), load(second)], both, &mut to[at..], left);
+            }
+        } else {
+            for (i, to) in to[..pairs].iter_mut().enumerate() {
+                let (first, second) = (operand.rest(2 * i, line), operand.rest(2 * i + 1, line));
+                wide.put_pairs([first_of(first), first_of(second)], both, &mut to[at..], left);
+            }
+        }
+        if !operand.depth.is_multiple_of(2) {
+            let last = first_of(operand.rest(operand.depth - 1, line));
+            wide.put_pairs([last; 2], first_only, &mut to[pairs][at..], left);
+        }
     }
-    if !depth.is_multiple_of(2) {
-        let [last] = side.operand.parts(depth - 1, lines);
-        wide.put_pairs([last, &[]], _mm256_set1_epi32(0xffff), &mut rest[0]);
+}
+
+/// Of a chunk the bits of the numbers that count, where so many are left: not of one that is half of a pair, beyond them.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn counted(left: usize) -> Vector {
+    if left >= CHUNK || left.is_multiple_of(2) {
+        return _mm256_set1_epi32(-1);
     }
+    let places = _mm256_set_epi16(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    _mm256_cmpgt_epi16(_mm256_set1_epi16(left as i16), places)
 }
 
 /// How bytes become numbers.
@@ -160,10 +198,9 @@ struct Wide {
 impl Wide {
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn new(side: Side) -> Self {
-        let encoding = side.operand.encoding;
+    fn new(encoding: Encoding, added: i16) -> Self {
         let (flip, shift) = (encoding.flip_to(Encoding::U8), encoding.shift_to(Encoding::U8) as i16);
-        Self { flip: _mm_set1_epi8(flip as i8), added: _mm256_set1_epi16(side.added - shift) }
+        Self { flip: _mm_set1_epi8(flip as i8), added: _mm256_set1_epi16(added - shift) }
     }
 
     #[inline]
@@ -172,41 +209,24 @@ impl Wide {
         _mm256_add_epi16(_mm256_cvtepu8_epi16(_mm_xor_si128(bytes, self.flip)), self.added)
     }
 
-    /// Those of two depths, in pairs, of which these bits count.
+    /// Those of two depths, in pairs, of which these bits count: 8 pairs, or 16 if more lines than 8 are left.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn put_pairs<const W: usize>(self, [first, second]: [&[u8]; 2], mask: Vector, to: &mut [i32; W]) {
-        for (i, to) in to.as_chunks_mut::<WIDTH>().0.iter_mut().enumerate() {
-            let Some(rest) = first.get(i * CHUNK..) else { break };
-            let (low, high) = to.split_at_mut(LANES);
-            let (first, second) = (chunk(rest), chunk(second.get(i * CHUNK..).unwrap_or_default()));
-            store(low, _mm256_and_si256(self.all(_mm_unpacklo_epi8(first, second)), mask));
-            if rest.len() > LANES {
-                store(high, _mm256_and_si256(self.all(_mm_unpackhi_epi8(first, second)), mask));
-            }
+    fn put_pairs(self, [first, second]: [__m128i; 2], counted: Vector, to: &mut [i32], left: usize) {
+        let (low, high) = to.split_at_mut(LANES);
+        store(low, _mm256_and_si256(self.all(_mm_unpacklo_epi8(first, second)), counted));
+        if left > LANES {
+            store(high, _mm256_and_si256(self.all(_mm_unpackhi_epi8(first, second)), counted));
         }
-    }
-
-    /// Those of the first 16 bytes, or of all, and then 0 where it is half of a pair.
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn first(self, bytes: &[u8]) -> Vector {
-        let numbers = self.all(chunk(bytes));
-        if bytes.len() >= CHUNK || bytes.len().is_multiple_of(2) {
-            return numbers;
-        }
-        let places = _mm256_set_epi16(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-        _mm256_and_si256(numbers, _mm256_cmpgt_epi16(_mm256_set1_epi16(bytes.len() as i16), places))
     }
 }
 
 /// The first 16 bytes, or all and then 0. (By way of general registers: bytes that were just stored one by one come late as a vector.)
 #[inline]
 #[target_feature(enable = "avx2")]
-fn chunk(bytes: &[u8]) -> __m128i {
-    if let Some(whole) = bytes.first_chunk::<CHUNK>() {
-        // SAFETY: the reference covers the 16 bytes read.
-        return unsafe { _mm_loadu_si128(whole.as_ptr().cast()) };
+fn first_of(bytes: &[u8]) -> __m128i {
+    if let Some(whole) = bytes.first_chunk() {
+        return load(whole);
     }
     let count = bytes.len();
     if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
@@ -220,6 +240,13 @@ fn chunk(bytes: &[u8]) -> __m128i {
         bytes.iter().rev().fold(0, |all, &byte| all << 8 | u64::from(byte))
     };
     _mm_set_epi64x(0, bytes as i64)
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn load(bytes: &[u8; CHUNK]) -> __m128i {
+    // SAFETY: the reference covers the 16 bytes read.
+    unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
 }
 
 #[inline]
