@@ -56,7 +56,7 @@ pub(crate) fn gemm_in(
     let fits = if rhs.is_part() { rhs.first() + shape.cols <= cols } else { shape.cols == cols };
     assert!(shape.rows == rows && fits, "the result has another shape");
     if workspace.is_none()
-        && let Some(tiny) = Tiny::new(context.kernel, lhs, rhs, shape)
+        && let Some(tiny) = Tiny::new(context.kernel, lhs, rhs, shape, false)
     {
         return tiny.run(context, finish);
     }
@@ -82,6 +82,11 @@ fn gemm_by_walk(
         }
         false => rhs,
     };
+    if workspace.is_none()
+        && let Some(tiny) = Tiny::new(context.kernel, lhs, rhs, shape, are_large(lhs, rhs))
+    {
+        return tiny.run(context, finish);
+    }
     with_walk(context, lhs, rhs, shape, threads, |walk| walk.run(context, finish, workspace))
 }
 
@@ -94,6 +99,12 @@ fn may_be_small(context: &Context, rhs: &Factor, shape: Shape) -> bool {
         && shape.cols >= context.kernel.width
         && shape.macs() > MACS_WORTH_LOOKING
         && rhs.might_be_small()
+}
+
+/// Whether, after that look, neither side's elements are small.
+#[inline(always)]
+fn are_large(lhs: &Factor, rhs: &Factor) -> bool {
+    !lhs.may_be_small() && !rhs.may_be_small()
 }
 
 /// On how many threads computing it pays.
@@ -138,7 +149,7 @@ impl Route {
         let Some(shape) = shape(lhs, rhs)? else {
             return Ok(Self { small: None, is_alone: true, panels: None });
         };
-        let is_small = Tiny::new(context.kernel, lhs, rhs, shape).is_none()
+        let is_small = Tiny::new(context.kernel, lhs, rhs, shape, are_large(lhs, rhs)).is_none()
             && with_walk(context, lhs, rhs, shape, 1, |walk| matches!(walk, Walk::Small(..)));
         let small = if is_small { Small::new(context.kernel, lhs, rhs, shape) } else { None };
         let is_alone = work(context, shape) < worth_sharing(context).min(WORTH_WAKING);
@@ -318,7 +329,7 @@ pub(crate) fn gemm_by(way: usize, context: &Context, lhs: &Factor, rhs: &Factor,
         1 => Few::new(context, lhs, rhs, shape, threads).map(|few| run(Walk::Few(&few))).is_some(),
         3 => Swapped::new(context, lhs, rhs, shape, threads).map(|swapped| run(Walk::Swapped(&swapped))).is_some(),
         4 => Deep::new(context, lhs, rhs, shape, threads).map(|deep| run(Walk::Deep(&deep))).is_some(),
-        5 => Tiny::new(context.kernel, lhs, rhs, shape).map(|tiny| tiny.run(context, finish).unwrap()).is_some(),
+        5 => Tiny::new(context.kernel, lhs, rhs, shape, true).map(|tiny| tiny.run(context, finish).unwrap()).is_some(),
         _ => {
             run(Walk::Blocks(&Product::new(context, lhs, rhs, shape, threads)));
             true

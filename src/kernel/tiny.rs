@@ -6,15 +6,16 @@ pub(super) mod avx2;
 
 use crate::matrix::Operand;
 
-/// The most lines of either side, and the most depth.
-pub(crate) const LINES: usize = 48;
-pub(crate) const DEPTH: usize = 64;
+/// The most rows, columns and depth.
+pub(crate) const ROWS: usize = 96;
+pub(crate) const COLUMNS: usize = 1024;
+pub(crate) const DEPTH: usize = 96;
 
 /// Columns that are widened together, and multiplied.
 pub(crate) const WIDTH: usize = 16;
 
 /// Integers that both sides take, widened, the RHS so many columns: pairs of numbers of 16 bits.
-pub(crate) const ROOM: usize = (LINES + WIDTH) * DEPTH / 2;
+pub(crate) const ROOM: usize = (ROWS + WIDTH) * DEPTH / 2;
 
 /// One side, and what is added to its numbers.
 #[derive(Clone, Copy)]
@@ -54,7 +55,7 @@ impl Place {
     }
 }
 
-/// Multiplies two sides of no more than [`LINES`] and [`DEPTH`], to which no more is added than
+/// Multiplies two sides of no more than [`ROWS`], [`COLUMNS`] and [`DEPTH`], to which no more is added than
 /// [`SMALL_OFFSETS`](super::SMALL_OFFSETS), in [`ROOM`].
 ///
 /// # Safety

@@ -54,7 +54,12 @@ fn side_case() -> impl Strategy<Value = SideCase> {
 }
 
 fn case() -> impl Strategy<Value = Case> {
-    let shape = (1..=LINES + 1, 1..=LINES + 1, 0..=DEPTH + 1);
+    let few = || 1..=2 * WIDTH + 1;
+    let shape = prop_oneof![
+        4 => (few(), few(), 0..=DEPTH + 1),
+        2 => (1..=ROWS + 1, few(), 0..=DEPTH + 1),
+        1 => (few(), 1..=COLUMNS + 1, 0..=DEPTH + 1),
+    ];
     (shape, [side_case(), side_case()], 0usize..3, any::<bool>(), any::<u64>())
         .prop_map(|(shape, sides, gap, is_extreme, seed)| Case { shape, sides, gap, is_extreme, seed })
 }
@@ -89,9 +94,10 @@ fn check(case: &Case) {
         let is_computed = gemm_by(TINY, context, &lhs, &rhs, &finish);
         let is_tiny = kernel.vectors.tiny().is_some()
             && kernel.width.is_multiple_of(WIDTH)
-            && rows.max(cols) <= LINES
-            && depth <= DEPTH
-            && rows * cols * depth <= most_macs(kernel)
+            && rows <= ROWS
+            && cols <= COLUMNS
+            && depth <= if cols <= ROWS { DEPTH } else { DEPTH_OF_MANY_COLUMNS }
+            && rows * cols * depth <= most_macs(kernel, true)
             && case.sides.iter().all(|side| SMALL_OFFSETS.contains(&side.offset));
         assert_eq!(is_computed, is_tiny, "{}: {case:?}", kernel.name);
         if !is_computed {
@@ -111,7 +117,7 @@ fn check(case: &Case) {
         // As beside kernels of other widths, which may be had elsewhere.
         for width in [WIDTH, 2 * WIDTH] {
             let mut acc = vec![0x5a5a_5a5a; cols.div_ceil(width) * rows * width];
-            let tiny = Tiny::new(kernel, &lhs, &rhs, Shape { rows, cols, depth }).expect("it was one");
+            let tiny = Tiny::new(kernel, &lhs, &rhs, Shape { rows, cols, depth }, true).expect("it was one");
             let to = Place::panels(acc.as_mut_ptr(), rows, width);
             // SAFETY: whoever has a kernel has a CPU that runs it, and these are places for all sums.
             unsafe { tiny.multiply(&mut [0; ROOM], to) }

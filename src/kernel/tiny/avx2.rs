@@ -1,6 +1,6 @@
 //! With AVX2.
 
-use super::{DEPTH, LINES, Place, ROOM, Side, WIDTH};
+use super::{DEPTH, Place, ROOM, ROWS, Side, WIDTH};
 use crate::kernel::tile256::by_rows;
 use crate::kernel::vector256::{self, Vector, plus, put, resume, transposed, zero};
 use crate::kernel::{height, tiles_of};
@@ -15,7 +15,7 @@ const LANES: usize = 8;
 const CHUNK: usize = 2 * LANES;
 
 /// Rows that are multiplied together, at most.
-const ROWS: usize = 6;
+const TOGETHER: usize = 6;
 
 const _: () = assert!(WIDTH == 2 * LANES);
 
@@ -24,9 +24,9 @@ const _: () = assert!(WIDTH == 2 * LANES);
 #[target_feature(enable = "avx2")]
 pub(in crate::kernel) unsafe fn multiply(lhs: Side, rhs: Side, room: &mut [i32; ROOM], to: Place) {
     let Operand { lines: rows, depth, .. } = *lhs.operand;
-    assert!(rows <= LINES && depth <= DEPTH && rhs.operand.depth == depth);
-    let height = height(rows, ROWS);
-    let (of_lhs, of_rhs) = room.split_at_mut(LINES * DEPTH / 2);
+    assert!(rows <= ROWS && depth <= DEPTH && rhs.operand.depth == depth);
+    let height = height(rows, TOGETHER);
+    let (of_lhs, of_rhs) = room.split_at_mut(ROWS * DEPTH / 2);
     let of_rhs = of_rhs.as_chunks_mut().0;
     let steps = match lhs.operand.order {
         Order::DepthContiguous => {
@@ -34,8 +34,8 @@ pub(in crate::kernel) unsafe fn multiply(lhs: Side, rhs: Side, room: &mut [i32; 
             (DEPTH / 2, 1)
         }
         Order::LineContiguous => {
-            widen_depths::<LINES>(lhs, 0..rows, of_lhs.as_chunks_mut().0);
-            (1, LINES)
+            widen_depths::<ROWS>(lhs, 0..rows, of_lhs.as_chunks_mut().0);
+            (1, ROWS)
         }
     };
     for i in 0..rhs.operand.lines.div_ceil(WIDTH) {
