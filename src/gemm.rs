@@ -83,6 +83,7 @@ fn gemm_by_walk(
         false => rhs,
     };
     if workspace.is_none()
+        && threads == 1
         && let Some(tiny) = Tiny::new(context.kernel, lhs, rhs, shape, are_large(lhs, rhs))
     {
         return tiny.run(context, finish);

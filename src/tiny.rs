@@ -22,7 +22,7 @@ pub(crate) struct Tiny<'a> {
 /// 0.95 of the time). Kernels for small numbers do so sooner than others (with weights of 7 bits 64 x 64 x 64 takes 1.1, and of all bits
 /// 80 x 80 x 80 0.9), and so do the fastest tiles.
 const MOST_MACS: usize = 112 << 10;
-const MOST_OF_LARGE: usize = 480 << 10;
+const MOST_OF_LARGE: usize = 512 << 10;
 const MOST_BESIDE_FAST_TILES: usize = 4 << 10;
 
 /// The most depth of more columns than there may be rows: of more, what reads them where they lie takes less time (4 x 1000 x 64 takes 0.7
