@@ -59,6 +59,7 @@ fn case() -> impl Strategy<Value = Case> {
         4 => (few(), few(), 0..=DEPTH + 1),
         2 => (1..=ROWS + 1, few(), 0..=DEPTH + 1),
         1 => (few(), 1..=COLUMNS + 1, 0..=DEPTH + 1),
+        1 => (1..=ROWS + 1, 1..=ROWS + 1, 0..=DEPTH + 1),
     ];
     (shape, [side_case(), side_case()], 0usize..3, any::<bool>(), any::<u64>())
         .prop_map(|(shape, sides, gap, is_extreme, seed)| Case { shape, sides, gap, is_extreme, seed })
