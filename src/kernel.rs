@@ -28,6 +28,7 @@ use tile::Takes;
 #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
 pub(crate) use tile::tiles;
 pub(crate) use tile::{FAR_PANELS, Tile, height, tiles_of};
+pub(crate) use tiny::TinyWay;
 pub(crate) use vectors::{Loop, Vectors};
 pub(crate) use weighted::{BLOCK, LOW, Weighted, WeightedLoop};
 
@@ -60,6 +61,8 @@ pub struct Kernel {
     /// A faster kernel of the same instruction set, which sums small numbers in 16 bits. It is in no list: a product
     /// chooses it for its operands.
     pub(crate) narrow: Option<&'static Kernel>,
+    /// How tiny products are multiplied, if not as others are.
+    pub(crate) tiny: Option<TinyWay>,
     /// A faster kernel for large products, in no list either. It reads what is packed for this one, and what is packed for it,
     /// this one does.
     large: Option<Large>,
@@ -302,19 +305,19 @@ macro_rules! kernel {
         name: $name:literal, features: [$($feature:tt),*],
         groups: $groups:ident, rows: $rows:literal, width: $width:literal,
         tile: $tile:expr $(, writes: $writes:ident)? $(, takes: $takes:ident)?, shuffle: $($shuffle:ident)::+ $(, wide: $($wide:ident)::+)?
-        $(, narrow: $narrow:expr)? $(,)?
+        $(, narrow: $narrow:expr)? $(, tiny: $tiny:expr)? $(,)?
     ) => {
         kernel! {
             name: $name, features: [$($feature),*], groups: $groups, rows: $rows, width: $width,
             tile: $tile $(, writes: $writes)? $(, takes: $takes)?, shuffle: $($shuffle)::+ $(, wide: $($wide)::+)?, few_lines: crate::kernel::few_lines::portable
-            $(, narrow: $narrow)?
+            $(, narrow: $narrow)? $(, tiny: $tiny)?
         }
     };
     (
         name: $name:literal, features: [$($feature:tt),*],
         groups: $groups:ident, rows: $rows:literal, width: $width:literal,
         tile: $tile:expr $(, writes: $writes:ident)? $(, takes: $takes:ident)?, shuffle: $($shuffle:ident)::+ $(, wide: $($wide:ident)::+)?,
-        few_lines: $($few_lines:ident)::+ $(, narrow: $narrow:expr)? $(, sums: $sums:expr)? $(, relay: $relay:ident)? $(,)?
+        few_lines: $($few_lines:ident)::+ $(, narrow: $narrow:expr)? $(, tiny: $tiny:expr)? $(, sums: $sums:expr)? $(, relay: $relay:ident)? $(,)?
     ) => {
         pub(crate) static KERNEL: $crate::kernel::Kernel = ROW;
 
@@ -461,6 +464,7 @@ macro_rules! kernel {
                 vectors,
                 taps: kernel::TapsWays::of(&[$($feature),*]),
                 narrow: [$($narrow)?].as_slice().first().copied(),
+                tiny: [$($tiny)?].as_slice().first().copied(),
                 large: None,
                 session: None,
                 sums: [$($sums as kernel::SumsFn)?].as_slice().first().copied(),

@@ -154,6 +154,16 @@ impl<'a> Operand<'a> {
         unsafe { std::slice::from_raw_parts(self.data.add(index * self.stride), runs.len) }
     }
 
+    /// All contiguous runs, each from the byte `at` on.
+    #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+    #[inline(always)]
+    pub(crate) fn tails(&self, at: usize) -> Lines<'a> {
+        let runs = self.runs();
+        assert!(at <= runs.len);
+        // SAFETY: whoever made the view promised that these runs are readable.
+        unsafe { Lines::from_raw(self.data.wrapping_add(at), (runs.count, self.stride), runs.len - at) }
+    }
+
     /// These contiguous runs, one after the other, if nothing lies between them.
     #[inline(always)]
     pub(crate) fn solid(&self, some: Range<usize>) -> Option<&'a [u8]> {

@@ -4,8 +4,9 @@ use crate::blocks::Shape;
 use crate::buffer::Carver;
 use crate::context::Context;
 use crate::error::Error;
-use crate::kernel::tiny::{COLUMNS, DEPTH, Place, ROOM, ROWS, Side, TinyFn, WIDTH};
-use crate::kernel::{Kernel, SMALL_OFFSETS};
+use crate::kernel::tiny::{COLUMNS, DEPTH, Place, ROOM, ROWS, Side, TinyFn};
+use crate::kernel::{Kernel, SMALL_OFFSETS, TinyWay};
+use crate::matrix::Order;
 use crate::output::{Finish, Region};
 use crate::reading::Reading;
 use crate::source::Factor;
@@ -18,24 +19,22 @@ pub(crate) struct Tiny<'a> {
     shape: Shape,
 }
 
-/// The most multiplications: of more, tiles make up for what it takes to get ready for them (measured with AVX2: 48 x 48 x 48 takes 0.8 to
-/// 0.95 of the time). Kernels for small numbers do so sooner than others (with weights of 7 bits 64 x 64 x 64 takes 1.1, and of all bits
-/// 80 x 80 x 80 0.9), and so do the fastest tiles.
-const MOST_MACS: usize = 112 << 10;
-const MOST_OF_LARGE: usize = 512 << 10;
-const MOST_BESIDE_FAST_TILES: usize = 4 << 10;
+/// Beside so few rows columns that lie along the depth had better be turned, whatever the kernel, up to so many multiplications: what
+/// reads them where they lie would sum up vectors that are short (1 x 1000 x 16 takes 0.25 to 0.4 of the time, 4 x 1000 x 64 0.45 to 0.9).
+const FEW_ROWS: usize = 4;
+const MOST_BESIDE_FEW_ROWS: usize = 256 << 10;
 
 /// The most depth of more columns than there may be rows: of more, what reads them where they lie takes less time (4 x 1000 x 64 takes 0.7
 /// of it, 2 x 512 x 96 1.4 times as long).
 const DEPTH_OF_MANY_COLUMNS: usize = 64;
 
-/// The most beside the tiles of this kernel, of numbers that are known to be `large`, or may be anything.
+/// The most multiplications, of numbers that are known to be `large`, or may be anything.
 #[inline(always)]
-fn most_macs(kernel: &Kernel, are_large: bool) -> usize {
-    match kernel.groups.are_bytes() || kernel.width > WIDTH {
-        true => MOST_BESIDE_FAST_TILES,
-        false if are_large => MOST_OF_LARGE,
-        false => MOST_MACS,
+fn most_macs(way: &TinyWay, rows: usize, order_of_rhs: Order, are_large: bool) -> usize {
+    let most = if are_large { way.most_of_large } else { way.most_macs };
+    match rows <= FEW_ROWS && order_of_rhs == Order::DepthContiguous {
+        true => most.max(MOST_BESIDE_FEW_ROWS),
+        false => most,
     }
 }
 
@@ -52,11 +51,12 @@ impl<'a> Tiny<'a> {
         let Shape { rows, cols, depth } = shape;
         let most_depth = if cols <= ROWS { DEPTH } else { DEPTH_OF_MANY_COLUMNS };
         let fits = rows <= ROWS && cols <= COLUMNS && depth <= most_depth;
-        if !fits || rows * cols * depth > most_macs(kernel, are_large) {
+        let way = kernel.tiny.as_ref().filter(|_| fits)?;
+        let rhs = side(rhs)?;
+        if rows * cols * depth > most_macs(way, rows, rhs.operand.order, are_large) {
             return None;
         }
-        let multiply = kernel.vectors.tiny().filter(|_| kernel.width.is_multiple_of(WIDTH))?;
-        Some(Self { kernel, multiply, sides: [side(lhs)?, side(rhs)?], shape })
+        Some(Self { kernel, multiply: way.multiply, sides: [side(lhs)?, rhs], shape })
     }
 
     /// Multiplies and finishes, in memory of the context's.

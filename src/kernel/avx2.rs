@@ -1,11 +1,11 @@
 //! AVX2: numbers of 16 bits, multiplied in pairs, because `vpmaddubsw` on bytes would saturate.
 
 use super::tile256::{self, dot};
-use super::{Tile, avx2_few, avx2_narrow, shuffle_pairs};
+use super::{Tile, avx2_few, avx2_narrow, shuffle_pairs, tiny};
 
 kernel! {
     name: "avx2", features: ["avx2", "fma"], groups: Pairs, rows: 6, width: 16, tile: tile, writes: sums, takes: Lines, shuffle: shuffle_pairs, few_lines: avx2_few,
-    narrow: &avx2_narrow::KERNEL,
+    narrow: &avx2_narrow::KERNEL, tiny: tiny::avx2::WAY,
 }
 
 /// The encoding of the LHS was dissolved when it was widened.

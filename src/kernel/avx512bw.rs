@@ -1,12 +1,13 @@
 //! AVX-512BW without VNNI: as AVX2, on 512 bits.
 
 use super::vector512::{Vector, plus, put, resume, spread, store, zero};
-use super::{avx512bw_few, avx512bw_narrow, shuffle_pairs};
+use super::{avx512bw_few, avx512bw_narrow, shuffle_pairs, tiny};
 use std::arch::x86_64::*;
 
 kernel! {
     name: "avx512bw", features: ["avx512f", "avx512bw", "avx512dq", "avx512vl"],
     groups: Pairs, rows: 12, width: 32, tile: tile, writes: sums, takes: Windows, shuffle: shuffle_pairs, few_lines: avx512bw_few, narrow: &avx512bw_narrow::KERNEL,
+    tiny: tiny::avx512::bw::WAY,
 }
 
 // 12 × 32 accumulators: 24 registers, 2 for the panel, 1 for a line.

@@ -1,13 +1,14 @@
 //! AVX-512 VNNI: `vpdpbusd` multiplies unsigned by signed bytes, four at a time, without saturating.
 
 use super::vector512::{Vector, load, plus, put, resume, spread, store, zero};
-use super::{avx512vnni_few, avx512vnni_relay, avx512vnni_sums, shuffle_quads512};
+use super::{avx512vnni_few, avx512vnni_relay, avx512vnni_sums, shuffle_quads512, tiny};
 use std::arch::x86_64::*;
 
 kernel! {
     name: "avx512vnni", features: ["avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vnni"],
     groups: FreeQuads, rows: 12, width: 32, tile: tile, writes: sums, takes: Windows,
     shuffle: shuffle_quads512, wide: shuffle_quads512, few_lines: avx512vnni_few,
+    tiny: tiny::avx512::vnni::WAY,
     sums: avx512vnni_sums::multiply, relay: avx512vnni_relay,
 }
 

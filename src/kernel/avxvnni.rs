@@ -1,12 +1,12 @@
 //! AVX-VNNI: `vpdpbusd` in its VEX form, on 256 bits, for processors without AVX-512.
 
 use super::tile256::{self, dot};
-use super::{Tile, avxvnni_few, shuffle_quads};
+use super::{Tile, avxvnni_few, shuffle_quads, tiny};
 use crate::matrix::Encoding;
 
 kernel! {
     name: "avxvnni", features: ["avx2", "fma", "avxvnni"], groups: FreeQuads, rows: 6, width: 16, tile: tile, writes: sums, takes: Lines,
-    shuffle: shuffle_quads, few_lines: avxvnni_few,
+    shuffle: shuffle_quads, few_lines: avxvnni_few, tiny: tiny::avx2::BESIDE_QUADS,
 }
 
 #[target_feature(enable = "avx2", enable = "avxvnni")]

@@ -194,7 +194,7 @@ fn store_sixteen(to: &mut [[u8; 4]], groups: Vector) {
 /// In each quarter of the vectors, the 4 × 4 matrix of groups, transposed.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn transposed([a, b, c, d]: [Vector; 4]) -> [Vector; 4] {
+pub(super) fn transposed([a, b, c, d]: [Vector; 4]) -> [Vector; 4] {
     let (ab, cd) = (_mm512_unpacklo_epi32(a, b), _mm512_unpacklo_epi32(c, d));
     let (ab_high, cd_high) = (_mm512_unpackhi_epi32(a, b), _mm512_unpackhi_epi32(c, d));
     [

@@ -89,7 +89,6 @@ macro_rules! by_rows {
         }
     };
 }
-pub(super) use by_rows;
 
 /// The same for each row that there is, with what is given: its number, the registers of its sums, where its group lies, and whether
 /// the depth ends within that: then it is read from four bytes that end there.

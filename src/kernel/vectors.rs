@@ -8,9 +8,6 @@ use super::dequantize::{self, FloatBlock, FloatClamp, FloatColumns, FloatRows};
 use super::lookup::{self, LookUpLoop};
 use super::naturals::{self, Terms};
 use super::requantize::{self, Columns, Last, Rows, Rule};
-#[cfg(target_arch = "x86_64")]
-use super::tiny;
-use super::tiny::TinyFn;
 use super::weighted::{self, Weighted, WeightedLoop};
 use crate::fixed_point::Fraction;
 use crate::matrix::Block;
@@ -150,16 +147,6 @@ impl Vectors {
             #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
             Kind::Avx512 => unsafe { dequantize::avx512::rows(columns, rows, clamp, to) },
             _ => dequantize::rows(columns, rows, clamp, to),
-        }
-    }
-
-    /// How tiny products are multiplied, if not as others are.
-    #[inline(always)]
-    pub(crate) fn tiny(self) -> Option<TinyFn> {
-        match self.0 {
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 | Kind::Avx512 => Some(tiny::avx2::multiply),
-            _ => None,
         }
     }
 

@@ -112,8 +112,23 @@ impl<'a> Lines<'a> {
         lines
     }
 
+    #[inline(always)]
     pub(crate) fn iter(self) -> impl Iterator<Item = &'a [u8]> {
         (0..self.count).map(move |line| self.get(line))
+    }
+
+    /// The first runs of those that follow each other, `R` together; fewer at the end are left out.
+    #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+    #[inline(always)]
+    pub(crate) fn in_groups<const R: usize>(self) -> impl Iterator<Item = [&'a [u8]; R]> {
+        (0..self.count / R).map(move |group| {
+            let mut together: [&[u8]; R] = [&[]; R];
+            for (i, line) in together.iter_mut().enumerate() {
+                // SAFETY: whoever made this had bytes, or an operand, in which all runs of so many lines are readable.
+                *line = unsafe { std::slice::from_raw_parts(self.start.add((group * R + i) * self.pitch), self.len) };
+            }
+            together
+        })
     }
 
     /// Some of them.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::gemm::gemm_by;
+use crate::kernel::MAX_WIDTH;
 use crate::kernel::tests::noise;
 use crate::matrix::{Encoding, Offset, Operand, Order, Output};
 use crate::output::{Cast, QuantizeDown, Stage, Store, Values};
@@ -54,7 +55,7 @@ fn side_case() -> impl Strategy<Value = SideCase> {
 }
 
 fn case() -> impl Strategy<Value = Case> {
-    let few = || 1..=2 * WIDTH + 1;
+    let few = || 1..=2 * MAX_WIDTH + 1;
     let shape = prop_oneof![
         4 => (few(), few(), 0..=DEPTH + 1),
         2 => (1..=ROWS + 1, few(), 0..=DEPTH + 1),
@@ -93,12 +94,11 @@ fn check(case: &Case) {
         let mut sums = vec![0x5a5a_5a5a; rows * stride];
         let finish = Finish::new(&[], Store::I32(Output::new(&mut sums, (rows, cols), stride)));
         let is_computed = gemm_by(TINY, context, &lhs, &rhs, &finish);
-        let is_tiny = kernel.vectors.tiny().is_some()
-            && kernel.width.is_multiple_of(WIDTH)
+        let order = if case.sides[1].is_along { Order::DepthContiguous } else { Order::LineContiguous };
+        let is_tiny = kernel.tiny.is_some_and(|way| rows * cols * depth <= most_macs(&way, rows, order, true))
             && rows <= ROWS
             && cols <= COLUMNS
             && depth <= if cols <= ROWS { DEPTH } else { DEPTH_OF_MANY_COLUMNS }
-            && rows * cols * depth <= most_macs(kernel, true)
             && case.sides.iter().all(|side| SMALL_OFFSETS.contains(&side.offset));
         assert_eq!(is_computed, is_tiny, "{}: {case:?}", kernel.name);
         if !is_computed {
@@ -116,7 +116,7 @@ fn check(case: &Case) {
         };
         assert_eq!(bytes(TINY), bytes(BLOCKS), "{}: {case:?}", kernel.name);
         // As beside kernels of other widths, which may be had elsewhere.
-        for width in [WIDTH, 2 * WIDTH] {
+        for width in [16, 32] {
             let mut acc = vec![0x5a5a_5a5a; cols.div_ceil(width) * rows * width];
             let tiny = Tiny::new(kernel, &lhs, &rhs, Shape { rows, cols, depth }, true).expect("it was one");
             let to = Place::panels(acc.as_mut_ptr(), rows, width);
