@@ -323,7 +323,7 @@ macro_rules! kernel {
 
         /// The same as a value, of which others may be made.
         pub(super) const ROW: $crate::kernel::Kernel = {
-            use $crate::kernel::{self, FewLines, FewProduct, Kernel, Takes, Tile};
+            use $crate::kernel::{self, FewLines, FewProduct, Kernel, Takes, Tile, TinyWay};
             use $crate::conv::Patches;
             use $crate::matrix::{Chunks, Encoding, Lines, Operand};
             use $crate::pack::{self, Groups};
@@ -429,6 +429,9 @@ macro_rules! kernel {
                 $($few_lines)::+::multiply(product, lines, sums)
             }
             const { assert!($rows <= kernel::MAX_ROWS && $width <= kernel::MAX_WIDTH) }
+            let tiny: Option<TinyWay> = [$($tiny)?].as_slice().first().copied();
+            // Where sums of tiny products go is found without divisions.
+            assert!(tiny.is_none() || ($width as usize).is_power_of_two());
             let vectors = kernel::Vectors::of(&[$($feature),*]);
             let shared = vectors.shared::<$width>();
             Kernel {
@@ -464,7 +467,7 @@ macro_rules! kernel {
                 vectors,
                 taps: kernel::TapsWays::of(&[$($feature),*]),
                 narrow: [$($narrow)?].as_slice().first().copied(),
-                tiny: [$($tiny)?].as_slice().first().copied(),
+                tiny,
                 large: None,
                 session: None,
                 sums: [$($sums as kernel::SumsFn)?].as_slice().first().copied(),

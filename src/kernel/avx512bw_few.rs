@@ -2,7 +2,7 @@
 
 use super::avx512bw::dot;
 use super::vector256::prefetch;
-use super::vector512::{Vector, load, resume, spread, store, total, zero};
+use super::vector512::{Vector, add_totals, load, resume, spread, store, zero};
 use std::arch::x86_64::*;
 
 // 16 accumulators at most, as many registers for the operand as lines, 1 for a few line.

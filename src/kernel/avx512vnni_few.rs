@@ -6,7 +6,7 @@ use super::avx512vnni_walk::by_number;
 use super::few_lines::{self, AHEAD, Ahead};
 use super::shuffle_quads512::unpacked;
 use super::vector256::prefetch;
-use super::vector512::{Vector, load, resume, spread, store, total, zero};
+use super::vector512::{Vector, add_totals, load, resume, spread, store, zero};
 use crate::matrix::Operand;
 use std::ops::Range;
 

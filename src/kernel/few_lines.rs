@@ -95,8 +95,14 @@ impl FewLines {
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(crate) fn even(count: usize, most: usize) -> impl Iterator<Item = Range<usize>> + Clone {
-    let groups = count.div_ceil(most);
-    let (short, longer) = (count / groups, count % groups);
+    // To divide takes as long as some products of short lines do.
+    let (groups, short, longer) = match count <= most {
+        true => (1, count, 0),
+        false => {
+            let groups = count.div_ceil(most);
+            (groups, count / groups, count % groups)
+        }
+    };
     (0..groups).map(move |i| i * short + i.min(longer)..(i + 1) * short + (i + 1).min(longer))
 }
 
@@ -207,8 +213,8 @@ pub(crate) mod portable {
     }
 }
 
-/// Defines what `kernel!` expects of a module for few lines, in terms of the module's own `Vector`, `zero`, `dot`, `total` (of a
-/// vector's lanes), `numbers` (of a few line), `wide` (numbers of a line of the operand) and `along_lines`, for lines that are
+/// Defines what `kernel!` expects of a module for few lines, in terms of the module's own `Vector`, `zero`, `dot`, `add_totals` (of
+/// vectors' lanes), `numbers` (of a few line), `wide` (numbers of a line of the operand) and `along_lines`, for lines that are
 /// contiguous at each depth, each sum of which is one of `columns`.
 #[cfg(target_arch = "x86_64")]
 macro_rules! few_lines {
@@ -363,10 +369,8 @@ macro_rules! few_lines {
                 grow::<ROWS, LINES, UNSIGNED>(numbers, others, &mut c);
             }
             for i in 0..ROWS {
-                for j in 0..LINES {
-                    let sum = &mut sums[i * pitch + j];
-                    *sum = sum.wrapping_add(total(c[i][j]));
-                }
+                let to = sums[i * pitch..].first_chunk_mut().expect("a sum for each line");
+                add_totals::<LINES>(to, &c[i]);
             }
         }
 

@@ -3,7 +3,7 @@
 use super::avx512vnni::dot;
 pub(super) use super::shuffle_quads::{interleave, sum_bytes, sum_four, transpose, turn};
 use super::vector256::prefetch;
-use super::vector512::{Vector, load, plus, put, store as store_sums, store_bytes, zero};
+use super::vector512::{Vector, load, plus, put, store as store_sums, store_bytes, totals_of_quarters, zero};
 use crate::matrix::{Chunks, Encoding, Lines};
 use crate::pack::{CHUNK, DEPTHS, FOUR_PANELS, TWO_PANELS};
 use std::arch::x86_64::*;
@@ -303,7 +303,5 @@ fn sums_of_four<const SIGNED: bool, const SHORT: bool>(lines: [&[u8]; 4]) -> Vec
             *sum = dot::<SIGNED>(*sum, last, ones);
         }
     }
-    let pair = |a, b| plus(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
-    let (a, b) = (pair(sums[0], sums[1]), pair(sums[2], sums[3]));
-    plus(_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b))
+    totals_of_quarters(sums)
 }

@@ -89,7 +89,11 @@ pub(crate) fn tiles(rows: usize, most: usize) -> impl Iterator<Item = Range<usiz
 /// How high tiles of no more than `most` rows are, as equal as can be: at least one.
 #[inline(always)]
 pub(crate) fn height(rows: usize, most: usize) -> usize {
-    rows.div_ceil(rows.div_ceil(most).max(1)).max(1)
+    // To divide takes as long as much else of a small product.
+    match rows <= most {
+        true => rows.max(1),
+        false => rows.div_ceil(rows.div_ceil(most)),
+    }
 }
 
 /// So many rows in tiles of this height; the last may be lower. (Not `step_by`, which divides: that takes as long as much else of a

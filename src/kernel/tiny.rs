@@ -38,27 +38,26 @@ pub(crate) struct Place {
     /// How many elements rows are apart.
     stride: usize,
     /// Two to the power of this many columns lie side by side, and so many elements further on the next ones begin.
-    width: u32,
+    log_width: u32,
     step: usize,
 }
 
 impl Place {
     /// All columns side by side.
     pub(crate) fn rows(first: *mut i32, stride: usize) -> Self {
-        Self { first, stride, width: usize::BITS - 1, step: 0 }
+        Self { first, stride, log_width: usize::BITS - 1, step: 0 }
     }
 
-    /// Panels of so many rows and columns, one after the other.
-    pub(crate) fn panels(first: *mut i32, rows: usize, width: usize) -> Self {
-        assert!(width.is_power_of_two());
-        Self { first, stride: width, width: width.trailing_zeros(), step: rows * width }
+    /// Panels of so many rows and two to the power of so many columns, one after the other.
+    pub(crate) fn panels(first: *mut i32, rows: usize, log_width: u32) -> Self {
+        Self { first, stride: 1 << log_width, log_width, step: rows << log_width }
     }
 
     /// That of one sum.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "x86_64"), expect(unused, reason = "only kernels for x86 bring sums there"))]
     fn at(&self, row: usize, col: usize) -> *mut i32 {
-        let (panel, within) = (col >> self.width, col & ((1 << self.width) - 1));
+        let (panel, within) = (col >> self.log_width, col & ((1 << self.log_width) - 1));
         self.first.wrapping_add(row * self.stride + panel * self.step + within)
     }
 }

@@ -85,6 +85,25 @@ pub(super) fn total(value: Vector) -> i32 {
     _mm_cvtsi128_si32(_mm_add_epi32(two, _mm_shuffle_epi32::<0b_10_11_00_01>(two)))
 }
 
+/// Adds the sum of all lanes of each vector to a number.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn add_totals<const N: usize>(to: &mut [i32; N], vectors: &[Vector; N]) {
+    let (twos, others) = vectors.as_chunks();
+    let (to_twos, to_others) = to.as_chunks_mut::<2>();
+    for (to, &[a, b]) in to_twos.iter_mut().zip(twos) {
+        let halves = plus(_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b));
+        let pairs = _mm_add_epi32(_mm256_castsi256_si128(halves), _mm256_extracti128_si256::<1>(halves));
+        let totals = _mm_add_epi32(pairs, _mm_unpackhi_epi64(pairs, pairs));
+        let to = to.as_mut_ptr().cast();
+        // SAFETY: the reference covers the 8 bytes read and written.
+        unsafe { _mm_storel_epi64(to, _mm_add_epi32(totals, _mm_loadl_epi64(to))) }
+    }
+    for (to, vector) in to_others.iter_mut().zip(others) {
+        *to = to.wrapping_add(total(*vector));
+    }
+}
+
 /// Bytes, each plus `added`.
 #[inline]
 #[target_feature(enable = "avx2")]

@@ -61,6 +61,34 @@ pub(super) fn total(value: Vector) -> i32 {
     _mm512_reduce_add_epi32(value)
 }
 
+/// Adds the sum of all lanes of each vector to a number.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn add_totals<const N: usize>(to: &mut [i32; N], vectors: &[Vector; N]) {
+    let (fours, others) = vectors.as_chunks();
+    let (to_fours, to_others) = to.as_chunks_mut::<4>();
+    for (to, four) in to_fours.iter_mut().zip(fours) {
+        let quarters = totals_of_quarters(*four);
+        let halves = _mm256_add_epi32(_mm512_castsi512_si256(quarters), _mm512_extracti64x4_epi64::<1>(quarters));
+        let totals = _mm_add_epi32(_mm256_castsi256_si128(halves), _mm256_extracti128_si256::<1>(halves));
+        let to = to.as_mut_ptr().cast();
+        // SAFETY: the reference covers the 16 bytes read and written.
+        unsafe { _mm_storeu_si128(to, _mm_add_epi32(totals, _mm_loadu_si128(to))) }
+    }
+    for (to, vector) in to_others.iter_mut().zip(others) {
+        *to = to.wrapping_add(total(*vector));
+    }
+}
+
+/// In each quarter the sums of the lanes of that quarter of each vector.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn totals_of_quarters([a, b, c, d]: [Vector; 4]) -> Vector {
+    let ab = plus(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
+    let cd = plus(_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
+    plus(_mm512_unpacklo_epi64(ab, cd), _mm512_unpackhi_epi64(ab, cd))
+}
+
 /// Bytes as they are.
 #[inline]
 #[target_feature(enable = "avx512f")]

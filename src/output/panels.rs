@@ -13,8 +13,8 @@ pub(crate) struct KeptPanels {
     ways: &'static PanelFns,
     /// All are written.
     panels: Vec<MaybeUninit<Panel>>,
-    /// Columns of a panel.
-    width: usize,
+    /// Columns of a panel: two to the power of so many.
+    log_width: u32,
     cols: usize,
     offsets: (i32, i32),
 }
@@ -32,6 +32,7 @@ impl KeptPanels {
         let (ways, layer) = ways(kernel, quick)?;
         let (Output { cols, .. }, last) = layer.place(store);
         let width = kernel.width;
+        let log_width = width.checked_ilog2().filter(|_| width.is_power_of_two())?;
         let count = cols.div_ceil(width);
         let mut panels = Vec::new();
         panels.try_reserve_exact(count).ok()?;
@@ -44,7 +45,7 @@ impl KeptPanels {
                 return None;
             }
         }
-        Some(Self { ways, panels, width, cols, offsets })
+        Some(Self { ways, panels, log_width, cols, offsets })
     }
 
     /// Which offsets they are for.
@@ -56,9 +57,12 @@ impl KeptPanels {
     /// Which of them are those of these columns, which are all of theirs.
     #[inline(always)]
     pub(super) fn places(&self, cols: &Range<usize>) -> Range<usize> {
-        let is_whole = |end: usize| end.is_multiple_of(self.width) || end == self.cols;
-        assert!(cols.start.is_multiple_of(self.width) && is_whole(cols.end) && cols.end <= self.cols, "whole panels");
-        cols.start / self.width..cols.end.div_ceil(self.width)
+        // To divide takes as long as much else of a small product.
+        let width = 1 << self.log_width;
+        let is_border = |col: usize| col & (width - 1) == 0;
+        let ends = is_border(cols.end) || cols.end == self.cols;
+        assert!(is_border(cols.start) && ends && cols.end <= self.cols, "whole panels");
+        cols.start >> self.log_width..(cols.end + width - 1) >> self.log_width
     }
 
     #[inline(always)]
@@ -94,9 +98,10 @@ impl TilesByPanels<'_> {
     #[inline(always)]
     pub(crate) unsafe fn finish(&self, rows: Range<usize>, first_col: usize, acc: &[i32]) {
         let Self { kept, out, terms, first } = self;
-        let cols = first_col..kept.cols.min(first_col + kept.width);
+        let width = 1 << kept.log_width;
+        let cols = first_col..kept.cols.min(first_col + width);
         let terms = if terms.is_empty() { terms } else { &terms[rows.start - first..rows.end - first] };
-        let acc = &acc[..rows.len() * kept.width];
+        let acc = &acc[..rows.len() << kept.log_width];
         // SAFETY: this function's own promise; whoever has a kernel has a CPU that runs it, and all panels are written.
         unsafe {
             let panel = kept.panels[kept.places(&cols).start].assume_init_ref();

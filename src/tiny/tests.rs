@@ -94,8 +94,9 @@ fn check(case: &Case) {
         let mut sums = vec![0x5a5a_5a5a; rows * stride];
         let finish = Finish::new(&[], Store::I32(Output::new(&mut sums, (rows, cols), stride)));
         let is_computed = gemm_by(TINY, context, &lhs, &rhs, &finish);
-        let order = if case.sides[1].is_along { Order::DepthContiguous } else { Order::LineContiguous };
-        let is_tiny = kernel.tiny.is_some_and(|way| rows * cols * depth <= most_macs(&way, rows, order, true))
+        let is_tiny = kernel
+            .tiny
+            .is_some_and(|way| rows * cols * depth <= most_macs(&way, rows, rhs.operand().expect("it has one"), true))
             && rows <= ROWS
             && cols <= COLUMNS
             && depth <= if cols <= ROWS { DEPTH } else { DEPTH_OF_MANY_COLUMNS }
@@ -116,10 +117,11 @@ fn check(case: &Case) {
         };
         assert_eq!(bytes(TINY), bytes(BLOCKS), "{}: {case:?}", kernel.name);
         // As beside kernels of other widths, which may be had elsewhere.
-        for width in [16, 32] {
+        for log_width in [4, 5] {
+            let width = 1 << log_width;
             let mut acc = vec![0x5a5a_5a5a; cols.div_ceil(width) * rows * width];
             let tiny = Tiny::new(kernel, &lhs, &rhs, Shape { rows, cols, depth }, true).expect("it was one");
-            let to = Place::panels(acc.as_mut_ptr(), rows, width);
+            let to = Place::panels(acc.as_mut_ptr(), rows, log_width);
             // SAFETY: whoever has a kernel has a CPU that runs it, and these are places for all sums.
             unsafe { tiny.multiply(&mut [0; ROOM], to) }
             for (i, got) in acc.chunks(width).enumerate() {
