@@ -124,10 +124,11 @@ impl<'a> Few<'a> {
             |carver| ints.map(|len| carver.ints(len)),
             |[sums, tile], piece| {
                 let lines = self.cut.piece(piece);
-                let sums = &mut sums[..self.lines() * self.kernel.few_lines.pitch(self.many.order, lines.len())];
+                let pitch = self.kernel.few_lines.pitch(self.many.order, lines.len());
+                let sums = &mut sums[..self.lines() * pitch];
                 // SAFETY: whoever has a kernel has a CPU that runs it.
                 unsafe { (self.kernel.few_lines.multiply)(&product, lines.clone(), sums) }
-                Stretch { product: self, lines, sums, few_sums }.finish(finish, tile);
+                Stretch { product: self, lines, sums, pitch, few_sums }.finish(finish, tile);
             },
         );
     }
@@ -198,7 +199,11 @@ impl Few<'_> {
 
     /// A tile's accumulators, and as much as two tiles to finish them in.
     fn tile_len(&self) -> usize {
-        3 * self.few.lines.max(TILE_ROWS) * self.kernel.width
+        3 * self.tile_rows() * self.kernel.width
+    }
+
+    fn tile_rows(&self) -> usize {
+        self.few.lines.max(TILE_ROWS)
     }
 }
 
@@ -215,32 +220,36 @@ fn most(kernel: &Kernel, order: Order) -> usize {
 struct Stretch<'s> {
     product: &'s Few<'s>,
     lines: Range<usize>,
-    /// The sums of products of each of the few lines, then of the ones.
+    /// The sums of products of each of the few lines, then of the ones, so many of each.
     sums: &'s [i32],
+    pitch: usize,
     few_sums: &'s [i32],
 }
 
 impl Stretch<'_> {
     fn finish(&self, finish: &Finish, tile: &mut [i32]) {
         let Few { kernel, few, are_columns, .. } = self.product;
-        let width = kernel.width;
-        let (tile, room) = tile.split_at_mut(tile.len() / 3);
-        let pitch = self.sums.len() / self.product.lines();
-        let (rows, cols) =
+        let (width, pitch) = (kernel.width, self.pitch);
+        let most_rows = self.product.tile_rows();
+        let (tile, room) = tile.split_at_mut(most_rows * width);
+        let (all_rows, all_cols) =
             if *are_columns { (self.lines.clone(), 0..few.lines) } else { (0..few.lines, self.lines.clone()) };
-        for row in rows.clone().step_by(tile.len() / width) {
-            for col in cols.clone().step_by(width) {
-                let rows = row..rows.end.min(row + tile.len() / width);
-                let cols = col..cols.end.min(col + width);
-                if *are_columns {
-                    for (tile, i) in tile.chunks_exact_mut(width).zip(rows.clone()) {
-                        for (to, j) in tile.iter_mut().zip(cols.clone()) {
-                            *to = self.sums[j * pitch + i - self.lines.start];
+        // No steps or chunks of a length that only runs tell: to divide takes as long as much else here.
+        let mut row = all_rows.start;
+        while row < all_rows.end {
+            let rows = row..all_rows.end.min(row + most_rows);
+            let mut col = all_cols.start;
+            while col < all_cols.end {
+                let cols = col..all_cols.end.min(col + width);
+                for (i, row) in rows.clone().enumerate() {
+                    let to = &mut tile[i * width..][..cols.len()];
+                    match are_columns {
+                        true => {
+                            for (to, j) in to.iter_mut().zip(cols.clone()) {
+                                *to = self.sums[j * pitch + row - self.lines.start];
+                            }
                         }
-                    }
-                } else {
-                    for (tile, sums) in tile.chunks_exact_mut(width).zip(self.sums.chunks_exact(pitch)) {
-                        tile[..cols.len()].copy_from_slice(&sums[cols.start - self.lines.start..][..cols.len()]);
+                        false => to.copy_from_slice(&self.sums[row * pitch + col - self.lines.start..][..cols.len()]),
                     }
                 }
                 let mut col_sums = [0; MAX_WIDTH];
@@ -256,22 +265,21 @@ impl Stretch<'_> {
                     row_offsets: if *are_columns { offsets } else { few_offsets },
                     col_offsets: if *are_columns { few_offsets } else { offsets },
                     rescale: None,
-                    rows,
-                    cols,
+                    rows: rows.clone(),
+                    cols: cols.clone(),
                 };
                 // SAFETY: whoever has a kernel has a CPU that runs it, and each stretch is finished once, by whoever claimed it.
                 unsafe { (kernel.finish)(finish, &region, tile, room) }
+                col = cols.end;
             }
+            row = rows.end;
         }
     }
 
     /// The sums of lines of one side, if they are needed.
     fn line_sums(&self, are_many: bool, lines: Range<usize>) -> &[i32] {
         let (first, sums) = match are_many {
-            true => {
-                let pitch = self.sums.len() / self.product.lines();
-                (self.lines.start, &self.sums[self.product.few.lines * pitch..])
-            }
+            true => (self.lines.start, &self.sums[self.product.few.lines * self.pitch..]),
             false => (0, self.few_sums),
         };
         sums.get(lines.start - first..lines.end - first).unwrap_or_default()

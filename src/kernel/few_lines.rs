@@ -256,38 +256,68 @@ macro_rules! few_lines {
                 let slice = from..vectors.min(from + slice);
                 let part = from * DEPTHS..product.operand.depth.min(slice.end * DEPTHS);
                 let later = ($crate::kernel::few_lines::AHEAD / part.len()).max($block);
+                let end = lines.end - lines.len() % $block;
+                // All of them one after the other beside the same few, or block by block beside some of the few and then the others.
+                let step = if product.count() <= TOGETHER { lines.len().max($block) } else { $block };
                 let mut line = lines.start;
-                while line < lines.end {
+                while line < end {
+                    let (some, sums) = (line..end.min(line + step), &mut sums[line - lines.start..]);
+                    beside_all::<$block, UNSIGNED, FAR>(product, some.clone(), (&slice, &part, later), sums, lines.len());
+                    line = some.end;
+                }
+                for line in end..lines.end {
                     let sums = &mut sums[line - lines.start..];
-                    let ahead = $crate::kernel::few_lines::Ahead::of(product, line + later..line + later + $block, &part);
-                    if lines.end - line >= $block {
-                        blocks::<$block, UNSIGNED, FAR>(product, line, slice.clone(), sums, lines.len(), ahead);
-                        line += $block;
-                    } else {
-                        blocks::<1, UNSIGNED, FAR>(product, line, slice.clone(), sums, lines.len(), ahead);
-                        line += 1;
-                    }
+                    beside_all::<1, UNSIGNED, FAR>(product, line..line + 1, (&slice, &part, later), sums, lines.len());
                 }
             }
         }
 
-        /// Multiplies all of the few lines by some others.
+        /// The most of the few lines that are multiplied together.
+        const TOGETHER: usize = [$($rows),*].len();
+
+        /// Multiplies all of the few lines by some others, whole blocks of them.
         $(#[target_feature(enable = $feature)])*
-        fn blocks<const LINES: usize, const UNSIGNED: bool, const FAR: bool>(
+        fn beside_all<const LINES: usize, const UNSIGNED: bool, const FAR: bool>(
             product: &$crate::kernel::FewProduct,
-            line: usize,
-            slice: std::ops::Range<usize>,
+            lines: std::ops::Range<usize>,
+            place: (&std::ops::Range<usize>, &std::ops::Range<usize>, usize),
             sums: &mut [i32],
             pitch: usize,
-            mut ahead: $crate::kernel::few_lines::Ahead,
         ) {
-            const MOST: usize = [$($rows),*].len();
-            for rows in $crate::kernel::even(product.count(), MOST) {
+            for rows in $crate::kernel::even(product.count(), TOGETHER) {
                 let sums = &mut sums[rows.start * pitch..];
                 match rows.len() {
-                    $($rows => block::<$rows, LINES, UNSIGNED, FAR>(product, (rows.start, line), slice.clone(), sums, pitch, ahead.take()),)*
-                    _ => unreachable!("1 to MOST lines"),
+                    $($rows => beside::<$rows, LINES, UNSIGNED, FAR>(product, (rows.start, lines.clone()), place, sums, pitch),)*
+                    _ => unreachable!("1 to TOGETHER lines"),
                 }
+            }
+        }
+
+        /// Multiplies so many of the few lines, from one on, by these others, over a slice of vectors, which is a part of the depth. What
+        /// is so many lines later is fetched.
+        #[inline]
+        $(#[target_feature(enable = $feature)])*
+        fn beside<const ROWS: usize, const LINES: usize, const UNSIGNED: bool, const FAR: bool>(
+            product: &$crate::kernel::FewProduct,
+            (row, lines): (usize, std::ops::Range<usize>),
+            (slice, part, later): (&std::ops::Range<usize>, &std::ops::Range<usize>, usize),
+            sums: &mut [i32],
+            pitch: usize,
+        ) {
+            let mut lhs: [&[[u8; BYTES]]; ROWS] = [&[]; ROWS];
+            for i in 0..ROWS {
+                lhs[i] = &product.line(row + i)[slice.clone()];
+            }
+            let mut line = lines.start;
+            while line < lines.end {
+                let sums = &mut sums[line - lines.start..];
+                // By whoever reads first.
+                let ahead = match FAR && row == 0 {
+                    true => $crate::kernel::few_lines::Ahead::of(product, line + later..line + later + LINES, part),
+                    false => $crate::kernel::few_lines::Ahead::NONE,
+                };
+                block::<ROWS, LINES, UNSIGNED, FAR>(product, &lhs, (row, line), slice, sums, pitch, ahead);
+                line += LINES;
             }
         }
 
@@ -295,21 +325,17 @@ macro_rules! few_lines {
         $(#[target_feature(enable = $feature)])*
         fn block<const ROWS: usize, const LINES: usize, const UNSIGNED: bool, const FAR: bool>(
             product: &$crate::kernel::FewProduct,
+            lhs: &[&[[u8; BYTES]]; ROWS],
             (row, line): (usize, usize),
-            slice: std::ops::Range<usize>,
+            slice: &std::ops::Range<usize>,
             sums: &mut [i32],
             pitch: usize,
             mut ahead: $crate::kernel::few_lines::Ahead,
         ) {
             let whole = slice.end.min(product.operand.depth / DEPTHS) - slice.start;
-            let mut lhs: [&[[u8; BYTES]]; ROWS] = [&[]; ROWS];
-            for i in 0..ROWS {
-                lhs[i] = &product.line(row + i)[slice.clone()];
-            }
-            let mut rhs: [&[u8]; LINES] = [&[]; LINES];
+            let rhs: [&[u8]; LINES] = product.operand.parts(line, 0..product.operand.depth);
             let mut chunks: [&[[u8; DEPTHS]]; LINES] = [&[]; LINES];
             for j in 0..LINES {
-                rhs[j] = product.operand.run(line + j);
                 chunks[j] = &rhs[j].as_chunks().0[slice.start..][..whole];
             }
             let mut c: [[Vector; LINES]; ROWS] = [[zero(); LINES]; ROWS];

@@ -22,12 +22,6 @@ pub(in crate::kernel) struct Ahead {
 impl Ahead {
     pub(in crate::kernel) const NONE: Self = Self { at: std::ptr::null(), left: 0, part: 0, gap: 0, runs: 0 };
 
-    /// What is left of it, for whoever reads first: the others have nothing to fetch.
-    #[inline(always)]
-    pub(in crate::kernel) fn take(&mut self) -> Self {
-        std::mem::replace(self, Self::NONE)
-    }
-
     /// The same part of each of these runs, as many of them as there are.
     #[inline(always)]
     pub(in crate::kernel) fn of(product: &Product, runs: Range<usize>, part: &Range<usize>) -> Self {
