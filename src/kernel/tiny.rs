@@ -145,13 +145,23 @@ macro_rules! tiny_kernel {
                     }
                 }
             }
+            let mut firsts = [std::ptr::null_mut(); V];
             for v in 0..V {
-                let col = cols.start + v * $lanes;
-                let (first, count) = (to.at(first, col), (cols.end - col).min($lanes));
-                for i in 0..N {
-                    // SAFETY: this function's own promise.
-                    put(unsafe { std::slice::from_raw_parts_mut(first.wrapping_add(i * to.stride), count) }, c[i][v]);
+                firsts[v] = to.at(first, cols.start + v * $lanes);
+            }
+            let put_rows = |count_of_last: usize| {
+                for (i, c) in c.iter().enumerate() {
+                    for v in 0..V {
+                        let count = if v + 1 < V { $lanes } else { count_of_last };
+                        // SAFETY: this function's own promise.
+                        put(unsafe { std::slice::from_raw_parts_mut(firsts[v].wrapping_add(i * to.stride), count) }, c[v]);
+                    }
                 }
+            };
+            // A number that the compiler knows saves it looking at each.
+            match cols.len() - (V - 1) * $lanes {
+                $lanes => put_rows($lanes),
+                fewer => put_rows(fewer),
             }
         }
     };
