@@ -375,6 +375,9 @@ macro_rules! kernel {
                     interleave: |depths: [&_; _], added, to: &mut [_]| {
                         $($shuffle)::+::interleave(depths, added, to)
                     },
+                    interleave_two: |depths: [&_; _], added, to: [&mut [_]; 2]| {
+                        $($shuffle)::+::interleave_two(depths, added, to)
+                    },
                     #[allow(unused, reason = "not all have it")]
                     interleave_panels: |depths: [&[u8]; GROUPS.len()], added: u8, to: &mut [_], pitch: usize| {
                         $($($wide)::+::interleave_panels(depths, added, to, pitch))?

@@ -226,12 +226,14 @@ pub(crate) struct Turn<T, S, F> {
 }
 
 /// The inner loops of packing an RHS, in groups of `G` bytes, which instruction sets have shuffles for.
-pub(crate) struct Shuffle<T, I, D, F, R, X, P, S> {
+pub(crate) struct Shuffle<T, I, J, D, F, R, X, P, S> {
     /// Writes the groups of 8 lines over a stretch of depth, a number added to each byte: those at one depth together, and so
     /// many from one depth to the next.
     pub transpose: T,
     /// Writes one group of 16 lines, given as `G` depths of each, a number added to each byte.
     pub interleave: I,
+    /// The same of 32 lines, 16 to each of two places.
+    pub interleave_two: J,
     /// As `interleave`, all lines of some panels, so many groups from one to the next, if the kernel says that it has that.
     /// Lines that are not there become 0.
     pub interleave_panels: D,

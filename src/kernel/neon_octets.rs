@@ -37,6 +37,15 @@ pub(super) fn interleave(depths: [&[u8; CHUNK]; 8], added: u8, to: &mut [[u8; 8]
     store_four(high.as_chunks_mut().0, [ab.1, cd.1, ef.1, gh.1]);
 }
 
+/// Writes those of 32 lines, 16 to each place.
+#[inline]
+#[target_feature(enable = "neon")]
+pub(super) fn interleave_two(depths: [&[u8; 2 * CHUNK]; 8], added: u8, to: [&mut [[u8; 8]]; 2]) {
+    for (half, to) in to.into_iter().enumerate() {
+        interleave(depths.map(|depth| &depth.as_chunks().0[half]), added, to);
+    }
+}
+
 /// Writes the groups of 8 lines, given as pairs of depths.
 #[inline]
 #[target_feature(enable = "neon")]

@@ -56,3 +56,12 @@ pub(super) fn interleave(depths: [&[u8; CHUNK]; 4], added: u8, to: &mut [[u8; 4]
     // SAFETY: the reference covers the 64 bytes written.
     unsafe { vst4q_u8(to.as_mut_ptr(), bytes) }
 }
+
+/// Writes those of 32 lines, 16 to each place.
+#[inline]
+#[target_feature(enable = "neon")]
+pub(super) fn interleave_two(depths: [&[u8; 2 * CHUNK]; 4], added: u8, to: [&mut [[u8; 4]]; 2]) {
+    for (half, to) in to.into_iter().enumerate() {
+        interleave(depths.map(|depth| &depth.as_chunks().0[half]), added, to);
+    }
+}

@@ -33,6 +33,18 @@ pub(super) fn interleave(depths: [&[u8; CHUNK]; 2], added: u8, to: &mut [[u8; 2]
     store(to[8..].as_flattened_mut(), _mm_unpackhi_epi8(a, b));
 }
 
+/// Writes the groups of 32 lines at one depth, 16 to each place.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn interleave_two(depths: [&[u8; 2 * CHUNK]; 2], added: u8, [left, right]: [&mut [[u8; 2]]; 2]) {
+    let (left, right) = (left.as_flattened_mut(), right.as_flattened_mut());
+    let [a, b] = depths.map(|depth| load(depth, added));
+    for (i, groups) in [_mm256_unpacklo_epi8(a, b), _mm256_unpackhi_epi8(a, b)].into_iter().enumerate() {
+        store(&mut left[16 * i..], _mm256_castsi256_si128(groups));
+        store(&mut right[16 * i..], _mm256_extracti128_si256::<1>(groups));
+    }
+}
+
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn load_half(bytes: &[u8; CHUNK], added: u8) -> __m128i {

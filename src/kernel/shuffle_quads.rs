@@ -36,6 +36,26 @@ pub(super) fn interleave(depths: [&[u8; CHUNK]; 4], added: u8, to: &mut [[u8; 4]
     store_half(&mut to[48..], _mm_unpackhi_epi16(ab_high, cd_high));
 }
 
+/// Writes the groups of 32 lines at one depth, 16 to each place.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn interleave_two(depths: [&[u8; 2 * CHUNK]; 4], added: u8, [left, right]: [&mut [[u8; 4]]; 2]) {
+    let (left, right) = (left.as_flattened_mut(), right.as_flattened_mut());
+    let [a, b, c, d] = depths.map(|depth| load(depth, added));
+    let (ab, cd) = (_mm256_unpacklo_epi8(a, b), _mm256_unpacklo_epi8(c, d));
+    let (ab_high, cd_high) = (_mm256_unpackhi_epi8(a, b), _mm256_unpackhi_epi8(c, d));
+    let groups = [
+        _mm256_unpacklo_epi16(ab, cd),
+        _mm256_unpackhi_epi16(ab, cd),
+        _mm256_unpacklo_epi16(ab_high, cd_high),
+        _mm256_unpackhi_epi16(ab_high, cd_high),
+    ];
+    for (i, groups) in groups.into_iter().enumerate() {
+        store_half(&mut left[16 * i..], _mm256_castsi256_si128(groups));
+        store_half(&mut right[16 * i..], _mm256_extracti128_si256::<1>(groups));
+    }
+}
+
 #[inline]
 #[target_feature(enable = "avx2")]
 fn store(to: &mut [u8], value: Vector) {

@@ -1,7 +1,7 @@
 //! Packing groups of four bytes, with vectors of 512 bits where there are lines enough.
 
 use super::avx512vnni::dot;
-pub(super) use super::shuffle_quads::{interleave, sum_bytes, sum_four, transpose, turn};
+pub(super) use super::shuffle_quads::{interleave, interleave_two, sum_bytes, sum_four, transpose, turn};
 use super::vector256::prefetch;
 use super::vector512::{Vector, load, plus, put, store as store_sums, store_bytes, totals_of_quarters, zero};
 use crate::matrix::{Chunks, Encoding, Lines};

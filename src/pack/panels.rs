@@ -18,6 +18,7 @@ pub(crate) fn pack_rhs<const W: usize, const G: usize, const WAY: usize, const W
     shuffle: Shuffle<
         impl Fn([&[u8; STRETCH]; LINES], u8, &mut [[u8; G]], usize),
         impl Fn([&[u8; CHUNK]; G], u8, &mut [[u8; G]]),
+        impl Fn([&[u8; 2 * CHUNK]; G], u8, [&mut [[u8; G]]; 2]),
         impl Fn([&[u8]; G], u8, &mut [[u8; G]], usize),
         impl Fn([&[u8]; G], usize),
         impl Fn(Chunks<FOUR_PANELS>, u8, [&mut [[u8; G]]; 4]),
@@ -35,6 +36,7 @@ pub(crate) fn pack_rhs<const W: usize, const G: usize, const WAY: usize, const W
     let Shuffle {
         transpose,
         interleave,
+        interleave_two,
         interleave_panels,
         fetch,
         interleave_stretch,
@@ -66,7 +68,7 @@ pub(crate) fn pack_rhs<const W: usize, const G: usize, const WAY: usize, const W
                 (src, reading, first),
                 in_place,
                 whole_sums,
-                &interleave,
+                (&interleave, interleave_two),
                 (interleave_panels, fetch, interleave_stretch),
                 &add_sums,
             );
@@ -158,21 +160,29 @@ fn gather_eight<const W: usize, const G: usize>(
 ) {
     for (half, groups) in groups.chunks_mut(W * STRETCH / G).enumerate() {
         let from = from + half * STRETCH;
-        let mut whole = [&[0; STRETCH]; LINES];
-        let mut count = 0;
-        if reading.requantization.is_none() && lines.len() == LINES {
-            for (whole, line) in whole.iter_mut().zip(lines) {
-                let Some(stretch) = line.get(from..).and_then(|rest| rest.first_chunk()) else { break };
-                *whole = stretch;
-                count += 1;
-            }
-        }
-        if count == LINES {
+        if let Some(whole) = stretches(lines, reading, |line| line.get(from..)?.first_chunk()) {
             transpose(whole, reading.added(), groups, W);
         } else {
             gather_some::<W, G>(lines, reading, (first, from), groups, transpose);
         }
     }
+}
+
+/// A stretch of each of 8 lines, if all have one that may be packed as it is.
+#[inline(always)]
+fn stretches<'l>(
+    lines: &[&'l [u8]],
+    reading: &Reading,
+    stretch: impl Fn(&'l [u8]) -> Option<&'l [u8; STRETCH]>,
+) -> Option<[&'l [u8; STRETCH]; LINES]> {
+    let mut whole = [&[0; STRETCH]; LINES];
+    if reading.requantization.is_some() || lines.len() < LINES {
+        return None;
+    }
+    for (whole, line) in whole.iter_mut().zip(lines) {
+        *whole = stretch(line)?;
+    }
+    Some(whole)
 }
 
 /// As [`gather_eight`], 32 depths where some of the lines or depths are not there, or have to be requantized.
@@ -185,8 +195,14 @@ fn gather_some<const W: usize, const G: usize>(
     transpose: &impl Fn([&[u8; STRETCH]; LINES], u8, &mut [[u8; G]], usize),
 ) {
     let mut transposed = [[0; G]; STRETCH * LINES / 2];
-    let transposed = &mut transposed[..STRETCH * LINES / G];
-    if !lines[0].is_empty() {
+    let mut transposed = &mut transposed[..STRETCH * LINES / G];
+    let rest = lines[0].len().saturating_sub(from);
+    let ends = if rest.is_multiple_of(G) { stretches(lines, reading, |line| line.last_chunk()) } else { None };
+    if let Some(ends) = ends {
+        // Whole groups, of which those before are left out.
+        transpose(ends, reading.added(), transposed, LINES);
+        transposed = &mut transposed[STRETCH.saturating_sub(rest) / G * LINES..];
+    } else if !lines[0].is_empty() {
         let mut block = [[reading.absent(); STRETCH]; LINES];
         for (w, (block, line)) in block.iter_mut().zip(lines).enumerate() {
             let rest = line.get(from..).unwrap_or_default();
@@ -260,7 +276,10 @@ fn read_runs<const W: usize, const G: usize, const WIDE: bool>(
     (src, reading, first): (&Operand, &Reading, usize),
     panels: &mut [[u8; G]],
     sums: &mut [i32],
-    interleave: &impl Fn([&[u8; CHUNK]; G], u8, &mut [[u8; G]]),
+    (interleave, interleave_two): (
+        &impl Fn([&[u8; CHUNK]; G], u8, &mut [[u8; G]]),
+        impl Fn([&[u8; 2 * CHUNK]; G], u8, [&mut [[u8; G]]; 2]),
+    ),
     (interleave_panels, fetch, interleave_stretch): (
         impl Fn([&[u8]; G], u8, &mut [[u8; G]], usize),
         impl Fn([&[u8]; G], usize),
@@ -297,6 +316,7 @@ fn read_runs<const W: usize, const G: usize, const WIDE: bool>(
             let near = lines.len() / CACHE_LINE * CACHE_LINE;
             let (by_cache_lines, others) = panels.split_at_mut(near / W * panel_len);
             let depths = from..rest.start;
+            let interleave = (interleave, &interleave_two);
             interleave_lines::<W, G, CACHE_LINE>((src, reading, first), depths.clone(), by_cache_lines, interleave);
             interleave_lines::<W, G, W>((src, reading, first + near), depths, others, interleave);
         }
@@ -333,21 +353,32 @@ fn read_runs<const W: usize, const G: usize, const WIDE: bool>(
 /// Lines that a cache line of runs of bytes holds.
 const CACHE_LINE: usize = 64;
 
-/// Packs panels at depths that are whole groups, N lines together: where runs lie is looked at once.
+/// Packs panels at depths that are whole groups, N lines together, half a cache line or less at a time: where runs lie is looked at
+/// once.
 #[inline(always)]
 fn interleave_lines<const W: usize, const G: usize, const N: usize>(
     (src, reading, first): (&Operand, &Reading, usize),
     depths: Range<usize>,
     panels: &mut [[u8; G]],
-    interleave: &impl Fn([&[u8; CHUNK]; G], u8, &mut [[u8; G]]),
+    (interleave, interleave_two): (
+        &impl Fn([&[u8; CHUNK]; G], u8, &mut [[u8; G]]),
+        &impl Fn([&[u8; 2 * CHUNK]; G], u8, [&mut [[u8; G]]; 2]),
+    ),
 ) {
     let (added, panel_len) = (reading.added(), W * src.depth.div_ceil(G));
     for (i, panels) in panels.chunks_exact_mut(N / W * panel_len).enumerate() {
         let rows = src.chunks::<N>(depths.clone(), first + i * N);
         for (rows, group) in rows.in_groups::<G>().zip(depths.start / G..) {
-            for part in 0..N / CHUNK {
-                let (panel, left) = (part * CHUNK / W, part * CHUNK % W);
-                let to = &mut panels[panel * panel_len + group * W + left..][..CHUNK];
+            let place = |part: usize| part * CHUNK / W * panel_len + group * W + part * CHUNK % W;
+            for two in 0..N / CHUNK / 2 {
+                let (left, right) = (place(2 * two), place(2 * two + 1));
+                let (panels, others) = panels.split_at_mut(right);
+                let to = [&mut panels[left..][..CHUNK], &mut others[..CHUNK]];
+                interleave_two(rows.map(|row| &row.as_chunks().0[two]), added, to);
+            }
+            if !(N / CHUNK).is_multiple_of(2) {
+                let part = N / CHUNK - 1;
+                let to = &mut panels[place(part)..][..CHUNK];
                 interleave(rows.map(|row| &row.as_chunks().0[part]), added, to);
             }
         }

@@ -21,6 +21,13 @@ pub(crate) fn interleave<const G: usize>(depths: [&[u8; CHUNK]; G], added: u8, t
 }
 
 #[inline(always)]
+pub(crate) fn interleave_two<const G: usize>(depths: [&[u8; 2 * CHUNK]; G], added: u8, to: [&mut [[u8; G]]; 2]) {
+    for (half, to) in to.into_iter().enumerate() {
+        interleave(depths.map(|depth| &depth.as_chunks().0[half]), added, to);
+    }
+}
+
+#[inline(always)]
 pub(crate) fn add_sums<const W: usize, const G: usize>(groups: &[[u8; G]], encoding: Encoding, sums: &mut [i32; W]) {
     for group in groups.as_chunks::<W>().0 {
         for (sum, group) in sums.iter_mut().zip(group) {
