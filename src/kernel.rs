@@ -70,6 +70,8 @@ pub struct Kernel {
     session: Option<&'static Session>,
     /// How it multiplies all lines at once whose sums are the result, if it does.
     sums: Option<SumsFn>,
+    /// The same of a small product, of lines of one run in tiles of a height, if it has a way only for that.
+    small_sums: Option<SumsFn>,
     /// The same, if they become floats.
     floats: Option<FloatsFn>,
     /// How tiles become bytes by panels that are ready, if it has a way of its own.
@@ -212,7 +214,13 @@ impl Kernel {
         self.sums.filter(|_| run >= 4)
     }
 
-    /// The same, if they become floats.
+    /// The same of a small product, of lines that are one run of so many bytes.
+    #[inline(always)]
+    pub(crate) fn sums_of_small(&self, run: usize) -> Option<SumsFn> {
+        self.sums.or(self.small_sums).filter(|_| run >= 4)
+    }
+
+    /// As [`Kernel::sums`], if they become floats.
     #[inline(always)]
     pub(crate) fn floats(&self, run: usize) -> Option<FloatsFn> {
         self.floats.filter(|_| run >= 4)
@@ -317,7 +325,7 @@ macro_rules! kernel {
         name: $name:literal, features: [$($feature:tt),*],
         groups: $groups:ident, rows: $rows:literal, width: $width:literal,
         tile: $tile:expr $(, writes: $writes:ident)? $(, takes: $takes:ident)?, shuffle: $($shuffle:ident)::+ $(, wide: $($wide:ident)::+)?,
-        few_lines: $($few_lines:ident)::+ $(, narrow: $narrow:expr)? $(, tiny: $tiny:expr)? $(, sums: $sums:expr)? $(, relay: $relay:ident)? $(,)?
+        few_lines: $($few_lines:ident)::+ $(, narrow: $narrow:expr)? $(, tiny: $tiny:expr)? $(, sums: $sums:expr)? $(, small_sums: $small_sums:expr)? $(, relay: $relay:ident)? $(,)?
     ) => {
         pub(crate) static KERNEL: $crate::kernel::Kernel = ROW;
 
@@ -474,6 +482,7 @@ macro_rules! kernel {
                 large: None,
                 session: None,
                 sums: [$($sums as kernel::SumsFn)?].as_slice().first().copied(),
+                small_sums: [$($small_sums as kernel::SumsFn)?].as_slice().first().copied(),
                 floats: None,
                 panels: shared.panels,
                 relay: [$(&$relay::RELAY)?].as_slice().first().copied(),

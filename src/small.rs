@@ -124,7 +124,7 @@ impl Small {
         let work = self.work(lhs, finish, carver);
         let &Ready { bytes: panels, sums: col_sums, uniform, may_relay, .. } = ready;
         if let Some((out, offsets)) = finish.sums().zip(uniform)
-            && let Some(multiply) = kernel.sums(depth)
+            && let Some(multiply) = kernel.sums_of_small(depth)
         {
             let sums = Sums { out, row: 0, cols: 0..cols, row_sums: work.row_sums, col_sums, offsets, depth };
             let tile = Tile { height: self.tiles.height, ..self.tile(work.lines, panels, cols) };

@@ -10,7 +10,6 @@ use super::{Tile, avx2_narrow, tiles_of};
 use crate::matrix::Lines;
 use crate::output::Sums;
 use std::arch::asm;
-use std::ops::Range;
 
 pub(super) const ROWS: usize = 6;
 const WIDTH: usize = 16;
@@ -89,6 +88,8 @@ macro_rules! by_rows {
         }
     };
 }
+
+pub(super) mod sums;
 
 /// The same for each row that there is, with what is given: its number, the registers of its sums, where its group lies, and whether
 /// the depth ends within that: then it is read from four bytes that end there.
@@ -241,14 +242,9 @@ pub(super) fn multiply<const DOT: usize>(tile: &Tile, acc: &mut [i32]) {
 #[target_feature(enable = "avx2")]
 fn multiply_by<const VECTORS: usize, const DOT: usize>(tile: &Tile, acc: &mut [i32]) {
     let lhs = &tile.lhs;
-    let groups = tile.rhs.len() / of_group(DOT);
-    // Packed lines may be longer.
-    let whole = (lhs.len() / 4).min(groups);
-    let cut = if whole < groups { lhs.len() % 4 } else { 0 };
-    assert!(lhs.runs() * whole + usize::from(cut > 0) <= groups);
-    assert!(lhs.runs() == 1 || lhs.runs() > 1 && cut == 0, "only a depth that is one run ends within a group");
+    let groups = Groups::of::<DOT>(lhs, tile.rhs.len());
     let place = tile.sums.as_ref().map(|sums| Place::new(sums, lhs.count()));
-    let mut next = Next::of(tile);
+    let mut next = Next::after(tile.rhs, tile.reach, tile);
     for rows in tiles_of(lhs.count(), tile.height) {
         let (lines, first) = (lhs.part(rows.clone()), rows.start);
         by_rows!(rows.len(), |N| {
@@ -256,13 +252,13 @@ fn multiply_by<const VECTORS: usize, const DOT: usize>(tile: &Tile, acc: &mut [i
                 None => [[zero(); 2]; ROWS],
                 Some(place) => {
                     if place.is_far {
-                        place.fetch(rows.clone());
+                        fetch(place.to.wrapping_add(first * place.stride), place.stride, N, place.cols);
                     }
                     place.begin::<N>(first)
                 }
             };
             // SAFETY: these are so many lines, and they and the panel have as many groups, as was asserted.
-            unsafe { grow_by_runs::<N, VECTORS, DOT>(&mut c, &lines, (whole, cut), tile, &mut next) }
+            unsafe { grow_by_runs::<N, VECTORS, DOT>(&mut c, &lines, groups, tile, &mut next) }
             if N <= APART {
                 for i in 0..N {
                     c[i] = [plus(c[i][0], c[i + APART][0]), plus(c[i][1], c[i + APART][1])];
@@ -287,6 +283,26 @@ fn multiply_by<const VECTORS: usize, const DOT: usize>(tile: &Tile, acc: &mut [i
     }
 }
 
+/// Of each run of a line so many whole groups are multiplied, and after the last run one of so many bytes.
+#[derive(Clone, Copy)]
+struct Groups {
+    whole: usize,
+    cut: usize,
+}
+
+impl Groups {
+    /// Of lines that are as deep as a panel of so many bytes, or longer, as packed ones may be.
+    #[inline(always)]
+    fn of<const DOT: usize>(lhs: &Lines, panel_len: usize) -> Self {
+        let groups = panel_len / of_group(DOT);
+        let whole = (lhs.len() / 4).min(groups);
+        let cut = if whole < groups { lhs.len() % 4 } else { 0 };
+        assert!(lhs.runs() * whole + usize::from(cut > 0) <= groups);
+        assert!(lhs.runs() == 1 || lhs.runs() > 1 && cut == 0, "only a depth that is one run ends within a group");
+        Self { whole, cut }
+    }
+}
+
 /// What is left to be fetched of the next panel, half of it beside one tile, or all if it comes from memory and there are few rows: it
 /// would be late if it came from beyond the L2 when it is multiplied.
 pub(super) struct Next {
@@ -301,10 +317,12 @@ impl Next {
         Self { at: std::ptr::null(), end: std::ptr::null(), rows: None }
     }
 
-    fn of(tile: &Tile) -> Self {
-        let end = tile.rhs.as_ptr_range().end;
+    /// Beside a panel of a tile, from which on there are so many bytes of panels.
+    #[inline(always)]
+    fn after(panel: &[u8], reach: usize, tile: &Tile) -> Self {
+        let end = panel.as_ptr_range().end;
         // Beyond all panels there may be a page that nobody knows where to find.
-        let len = if tile.reach < 2 * tile.rhs.len() { 0 } else { tile.rhs.len() };
+        let len = if reach < 2 * panel.len() { 0 } else { panel.len() };
         Self { at: end, end: end.wrapping_add(len), rows: tile.is_far.then_some(tile.lhs.count()) }
     }
 
@@ -335,16 +353,6 @@ impl<'s> Place<'s> {
         let of_cols = [resume(left), resume(right)];
         let is_far = sums.out.rows.saturating_mul(stride) >= FAR / size_of::<i32>();
         Self { to, stride, cols: sums.cols.len(), is_far, of_cols, terms: sums.terms(rows) }
-    }
-
-    /// Fetches these rows. (A call: it would be there for each number of rows.)
-    #[inline(never)]
-    fn fetch(&self, rows: Range<usize>) {
-        for row in rows {
-            let to = self.to.wrapping_add(row * self.stride);
-            prefetch(to.cast());
-            prefetch(to.wrapping_add(self.cols - 1).cast());
-        }
     }
 
     /// What is added to so many rows, from `row` on.
@@ -378,6 +386,21 @@ impl<'s> Place<'s> {
     }
 }
 
+/// Fetches the places of so many rows and columns. (A call: it would be there for each number of rows.)
+#[inline(never)]
+fn fetch(to: *mut i32, stride: usize, rows: usize, cols: usize) {
+    for row in 0..rows {
+        let to = to.wrapping_add(row * stride);
+        prefetch(to.cast());
+        prefetch(to.wrapping_add(cols - 1).cast());
+    }
+}
+
+/// Depths of a group.
+const fn depth_of_group(dot: usize) -> usize {
+    if dot == dot::PAIRS { 2 } else { 4 }
+}
+
 /// Bytes of a panel's group.
 const fn of_group(dot: usize) -> usize {
     if dot == dot::PAIRS { 2 * WIDTH } else { 4 * WIDTH }
@@ -392,7 +415,7 @@ const fn of_group(dot: usize) -> usize {
 unsafe fn grow_by_runs<const N: usize, const VECTORS: usize, const DOT: usize>(
     c: &mut [[Vector; 2]; ROWS],
     lines: &Lines,
-    (whole, cut): (usize, usize),
+    Groups { whole, cut }: Groups,
     tile: &Tile,
     next: &mut Next,
 ) {

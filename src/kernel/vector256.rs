@@ -43,6 +43,12 @@ pub(super) fn plus(x: Vector, y: Vector) -> Vector {
     _mm256_add_epi32(x, y)
 }
 
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn times(x: Vector, y: Vector) -> Vector {
+    _mm256_mullo_epi32(x, y)
+}
+
 /// As many of the first lanes as there is room for.
 #[inline]
 #[target_feature(enable = "avx2")]
