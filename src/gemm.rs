@@ -268,7 +268,8 @@ fn with_walk<R>(
         return then(Walk::Swapped(swapped));
     }
     let lines = shape.rows.min(shape.cols);
-    let are_few = lines <= VERY_FEW;
+    let should_pack = |rhs| shape.rows == lines && context.kernel.few_lines.should_pack(lines, rhs);
+    let are_few = lines <= VERY_FEW && !rhs.operand().is_some_and(should_pack);
     if are_few && let Some(few) = &Few::new(context, lhs, rhs, shape, threads) {
         return then(Walk::Few(few));
     }

@@ -472,6 +472,7 @@ macro_rules! kernel {
                     depths: $($few_lines)::+::DEPTHS,
                     lines: $($few_lines)::+::LINES,
                     is_fetched: true,
+                    packed: $($few_lines)::+::PACKED,
                 },
                 add_segment: shared.add_segment,
                 finish: shared.finish,

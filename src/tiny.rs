@@ -31,10 +31,14 @@ const DEPTH_OF_MANY_COLUMNS: usize = 64;
 
 /// The most multiplications, of numbers that are known to be `large`, or may be anything.
 #[inline(always)]
-fn most_macs(way: &TinyWay, rows: usize, rhs: &Operand, are_large: bool) -> usize {
+fn most_macs(kernel: &Kernel, way: &TinyWay, rows: usize, rhs: &Operand, are_large: bool) -> usize {
     let most = if are_large { way.most_of_large } else { way.most_macs };
     let are_short = rhs.order == Order::DepthContiguous && (rows > 1 || rhs.depth < DEPTH_OF_MANY_COLUMNS);
-    if rows <= FEW_ROWS && are_short { most.max(MOST_BESIDE_FEW_ROWS) } else { most }
+    if rows <= FEW_ROWS && are_short && !kernel.few_lines.should_pack(rows, rhs) {
+        most.max(MOST_BESIDE_FEW_ROWS)
+    } else {
+        most
+    }
 }
 
 impl<'a> Tiny<'a> {
@@ -52,7 +56,7 @@ impl<'a> Tiny<'a> {
         let fits = rows <= ROWS && cols <= COLUMNS && depth <= most_depth;
         let way = kernel.tiny.as_ref().filter(|_| fits)?;
         let rhs = side(rhs)?;
-        if rows * cols * depth > most_macs(way, rows, rhs.operand, are_large) {
+        if rows * cols * depth > most_macs(kernel, way, rows, rhs.operand, are_large) {
             return None;
         }
         Some(Self { kernel, multiply: way.multiply, sides: [side(lhs)?, rhs], shape })

@@ -3,10 +3,10 @@
 use super::vector256::{Vector, add_totals, load, prefetch, resume, spread, store, zero};
 use std::arch::x86_64::*;
 
-// 8 accumulators at most, 2 registers for the operand, 1 for a few line.
+// 10 accumulators at most, 2 registers for the operand, 1 for a few line.
 few_lines! {
     features: ["avx2"], lanes: 8, group: 2, columns: 16,
-    rows: [1 2 3 4] by 2,
+    rows: [1 2 3 4 5] by 2, packed: [0..0, 0..0],
 }
 
 along_lines! {

@@ -5,10 +5,10 @@ use super::vector256::prefetch;
 use super::vector512::{Vector, add_totals, load, resume, spread, store, zero};
 use std::arch::x86_64::*;
 
-// 16 accumulators at most, as many registers for the operand as lines, 1 for a few line.
+// 24 accumulators at most, as many registers for the operand as lines, 1 for a few line.
 few_lines! {
     features: ["avx512f", "avx512bw", "avx512dq", "avx512vl"], lanes: 16, group: 2, columns: 32,
-    rows: [1 2 3 4] by 4,
+    rows: [1 2 3 4 5 6] by 4, packed: [0..0, 0..0],
 }
 
 along_lines! {

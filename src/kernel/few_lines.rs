@@ -13,7 +13,7 @@ mod along_lines;
 pub(super) use ahead::{AHEAD, Ahead};
 
 /// How a kernel multiplies few lines.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct FewLines {
     pub multiply: FewLinesFn,
     /// How many numbers of a line are multiplied together if its depth is contiguous: the operand must be as deep.
@@ -22,7 +22,15 @@ pub(crate) struct FewLines {
     pub lines: usize,
     /// Whether what comes from afar had better be fetched before it is read.
     pub is_fetched: bool,
+    /// The depths at which an RHS had better be packed beside a few rows, contiguous along the depth, and along lines (measured).
+    pub packed: [Range<usize>; 2],
 }
+
+/// Beside fewer rows none of these takes less time if it is packed, contiguous along the depth, and along lines.
+const ROWS_WORTH_PACKING: [usize; 2] = [2, 3];
+
+/// Fewer columns that are contiguous at each depth leave too much of the last panel empty.
+const COLS_WORTH_PACKING: usize = 128;
 
 /// Writes the sums of some of the operand's lines: of each of the few lines as many as [`FewLines::pitch`] says, of which those
 /// beyond the lines are anything. Unsafe only in that the CPU must have the features it was compiled for.
@@ -52,6 +60,16 @@ pub(crate) const RUNS: usize = 16;
 pub(crate) const SLICE: usize = 16 << 10;
 
 impl FewLines {
+    /// Whether to pack an RHS beside so few rows takes less time than to read it where it lies.
+    #[inline(always)]
+    pub(crate) fn should_pack(&self, rows: usize, rhs: &Operand) -> bool {
+        let (order, is_wide) = match rhs.order {
+            Order::DepthContiguous => (0, true),
+            Order::LineContiguous => (1, rhs.lines >= COLS_WORTH_PACKING),
+        };
+        is_wide && rows >= ROWS_WORTH_PACKING[order] && self.packed[order].contains(&rhs.depth)
+    }
+
     /// How many sums of each of the few lines are written for so many lines of the operand.
     pub(crate) fn pitch(&self, order: Order, lines: usize) -> usize {
         match order {
@@ -156,6 +174,7 @@ pub(crate) mod portable {
 
     pub(crate) const DEPTHS: usize = 1;
     pub(crate) const LINES: usize = 1;
+    pub(crate) const PACKED: [Range<usize>; 2] = [0..0, 0..0];
 
     #[inline(always)]
     pub(crate) fn multiply(product: &Product, lines: Range<usize>, sums: &mut [i32]) {
@@ -219,10 +238,11 @@ pub(crate) mod portable {
 #[cfg(target_arch = "x86_64")]
 macro_rules! few_lines {
     (features: [$($feature:tt),*], lanes: $lanes:literal, group: $group:literal, columns: $columns:literal,
-     rows: [$($rows:literal)*] by $block:literal $(,)?) => {
+     rows: [$($rows:literal)*] by $block:literal, packed: $packed:expr $(,)?) => {
         /// Numbers of a line that a vector holds.
         pub(super) const DEPTHS: usize = $lanes * $group;
         pub(super) const LINES: usize = $columns;
+        pub(super) const PACKED: [std::ops::Range<usize>; 2] = $packed;
         const BYTES: usize = $lanes * 4;
         const VECTORS: usize = $columns / $lanes;
         /// Vectors of a cache line.
