@@ -217,7 +217,13 @@ impl Kernel {
     /// The same of a small product, of lines that are one run of so many bytes.
     #[inline(always)]
     pub(crate) fn sums_of_small(&self, run: usize) -> Option<SumsFn> {
-        self.sums.or(self.small_sums).filter(|_| run >= 4)
+        self.sums(run).or(self.small_sums(run))
+    }
+
+    /// The same, if it has a way only for that: by some columns that are packed before the next.
+    #[inline(always)]
+    pub(crate) fn small_sums(&self, run: usize) -> Option<SumsFn> {
+        self.small_sums.filter(|_| run >= 4)
     }
 
     /// As [`Kernel::sums`], if they become floats.

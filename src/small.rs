@@ -2,8 +2,8 @@
 
 use crate::blocks::Shape;
 use crate::buffer::Carver;
-use crate::kernel::{self, FAR_PANELS, Kernel, Tile, relay};
-use crate::matrix::{Lines, Operand};
+use crate::kernel::{self, FAR_PANELS, Kernel, SumsFn, Tile, relay};
+use crate::matrix::{Lines, Operand, Order, Output};
 use crate::output::{Finish, FloatParts, KeptPanels, LineOffsets, Panels, Region, Relay, Sums};
 use crate::plain::{LHS, Plain, RHS};
 use crate::prepare::Prepared;
@@ -16,6 +16,12 @@ use std::ops::Range;
 const MOST_MACS: f64 = 4e7;
 const MOST_ROOM: usize = 256 << 10;
 const MOST_DEPTH: usize = 4096;
+
+/// Of more bytes of panels some are packed and multiplied before the next, on kernels that do so: a third of a first cache, or half.
+const NEAR: usize = 16 << 10;
+
+/// Panels of 16 columns that whole cache lines of runs fill.
+const PANELS: usize = 4;
 
 /// A small product of 8-bit operands, on one thread. Only the RHS may be packed already. It does not know the elements, so that
 /// it may be kept for others.
@@ -105,9 +111,40 @@ impl Small {
         let Some(unpacked) = rhs.operand() else { panic!("another RHS") };
         let mut carver = Carver::new(scratch);
         let (bytes, sums) = (carver.bytes(self.room.rhs), carver.ints(self.room.rhs_sums));
+        if bytes.len() > NEAR
+            && unpacked.order == Order::LineContiguous
+            && let Some((out, multiply)) = finish.sums().zip(self.plain.kernel.small_sums(self.shape.depth))
+            && let [Some(a), Some(b)] = self.plain.offsets(lhs, rhs).map(|offsets| offsets.uniform())
+        {
+            let work = self.work(operand, finish, carver);
+            return self.sum_by_parts(work, unpacked, (bytes, sums), (out, (a, b)), multiply);
+        }
         self.plain.kernel.pack_panels(unpacked, &self.plain.readings[RHS], 0..self.shape.cols, bytes, sums);
         let ready = self.of_panels(lhs, rhs, (bytes, sums, None));
         self.run_on(operand, &ready, finish, carver);
+    }
+
+    /// Packs some columns, as many as stay in the first cache, and multiplies by them before the next.
+    #[inline(never)]
+    fn sum_by_parts(
+        &self,
+        Work { lines, row_sums, .. }: Work,
+        rhs: &Operand,
+        (bytes, sums): (&mut [u8], &mut [i32]),
+        (out, offsets): (&Output<i32>, (i32, i32)),
+        multiply: SumsFn,
+    ) {
+        let Self { plain: Plain { kernel, readings, .. }, shape: Shape { cols, depth, .. }, ref tiles, .. } = *self;
+        let panels = (NEAR / tiles.panel_len).max(1).next_multiple_of(PANELS);
+        for cols in kernel::tiles_of(cols, panels * kernel.width) {
+            let room = kernel.room_for_panels(cols.len(), depth);
+            let (bytes, col_sums) = (&mut bytes[..room.bytes], &mut sums[..room.sums.min(self.room.rhs_sums)]);
+            kernel.pack_panels(rhs, &readings[RHS], cols.clone(), bytes, col_sums);
+            let tile = Tile { height: tiles.height, ..self.tile(lines, bytes, cols.len()) };
+            let sums = Sums { out, row: 0, cols, row_sums, col_sums, offsets, depth };
+            // SAFETY: whoever has a kernel has a CPU that runs it, and the result is this product's own.
+            unsafe { multiply(&tile, &sums) }
+        }
     }
 
     /// As [`Small::run`], of an LHS like that it was made for.

@@ -55,7 +55,7 @@ pub(crate) struct Product<'a> {
 /// The most depths at which any kernel reads contiguous lines together. The few lines' numbers are padded with zeros to as many.
 pub(crate) const RUNS: usize = 16;
 
-/// Bytes of the few lines that are multiplied before those that follow them: half of the fastest cache, at most.
+/// Bytes of the few lines, or of panels, that are multiplied before those that follow them: half of the fastest cache, at most.
 #[cfg(target_arch = "x86_64")]
 pub(crate) const SLICE: usize = 16 << 10;
 

@@ -3,11 +3,8 @@
 
 use super::{APART, FAR, Groups, LANES, Next, ROWS, WIDTH, depth_of_group, fetch, grow, of_group};
 use crate::kernel::vector256::{Vector, plus, resume, spread, store, times, zero};
-use crate::kernel::{Tile, tiles_of};
+use crate::kernel::{SLICE, Tile, tiles_of};
 use crate::output::Sums;
-
-/// Half of the first cache, or less.
-const NEAR: usize = 16 << 10;
 
 /// As a [`SumsFn`](crate::kernel::SumsFn), of lines that are one run.
 ///
@@ -28,7 +25,7 @@ pub(in crate::kernel) unsafe fn multiply<const DOT: usize>(tile: &Tile, sums: &S
         let together = match rows <= tile.height {
             true => whole,
             false if tile.is_far => 1,
-            false => (NEAR / panel_len).clamp(1, whole),
+            false => (SLICE / panel_len).clamp(1, whole),
         };
         for panels in tiles_of(whole, together) {
             let mut next = strip.next(panels.start);
