@@ -23,6 +23,7 @@ pub(in crate::kernel) fn requantize(rule: Rule, columns: &Columns, last: Last, r
     let firsts = end.firsts;
     let near = match rule {
         Rule::Float | Rule::Down => None,
+        _ if rows.sums.len() <= near::EXACT_ROWS => None,
         _ => Near::of(rule, columns, &last, end.raised(), firsts),
     };
     if let Some(scales) = near {

@@ -65,6 +65,7 @@ fn by_rule<const W: usize, const ROWS: usize, const HAVE_TERMS: bool>(
     to: &Block<u8>,
 ) {
     if !matches!(rule, Rule::Float | Rule::Down)
+        && rows.sums.len() > near::EXACT_ROWS
         && let Some(scales) = Near::of::<ROWS>(rule, columns, last)
     {
         let end = End::of::<ROWS>(columns, last);

@@ -44,6 +44,9 @@ pub(super) const MOST: f32 = 0.5;
 /// If a scale of [`super::Rule::Float`] times this is an integer, then too many numbers are ties.
 pub(super) const COARSE_FLOAT: f32 = 1024.0;
 
+/// So few rows go the exact way: to get ready for floats takes as long as they save.
+pub(super) const EXACT_ROWS: usize = 2;
+
 /// Whether the nudge's sign matters. It does not if negative numbers become the least byte, as they do where a layer ends with a
 /// ReLU: neither nudge makes them positive.
 #[inline(always)]
