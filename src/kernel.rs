@@ -14,9 +14,9 @@ use once_cell::sync::Lazy;
 use session::Session;
 
 pub(crate) use dequantize::{FloatBlock, FloatClamp, FloatColumns, FloatRows};
-pub(crate) use few_lines::{FewLines, Product as FewProduct};
 #[cfg(target_arch = "x86_64")]
-pub(crate) use few_lines::{SLICE, even};
+pub(crate) use few_lines::SLICE;
+pub(crate) use few_lines::{FewLines, Product as FewProduct};
 pub(crate) use lanes::{Factor, multiply_high};
 pub(crate) use lookup::{LookUpLoop, TOGETHER};
 pub(crate) use naturals::Terms as NaturalTerms;
@@ -25,7 +25,7 @@ pub(crate) use relay::RelayFns;
 pub(crate) use requantize::{Columns, Last, Rows, Rule, Words};
 pub(crate) use taps::{Group, Taps, TapsLoop, TapsWays};
 use tile::Takes;
-#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+#[cfg(target_arch = "x86_64")]
 pub(crate) use tile::tiles;
 pub(crate) use tile::{FAR_PANELS, Tile, height, tiles_of};
 pub(crate) use tiny::TinyWay;

@@ -1,12 +1,12 @@
 //! AVX-512 VNNI, for few lines.
 
-use super::FewProduct;
 use super::avx512vnni::dot;
 use super::avx512vnni_walk::by_number;
 use super::few_lines::{self, AHEAD, Ahead};
 use super::shuffle_quads512::unpacked;
 use super::vector256::prefetch;
 use super::vector512::{Vector, add_totals, load, resume, spread, store, zero};
+use super::{FewProduct, tiles};
 use crate::matrix::Operand;
 use std::ops::Range;
 
@@ -66,7 +66,7 @@ fn pass<const UNSIGNED: bool, const FAR: bool>(product: &FewProduct, lines: Rang
     let pitch = sums.len() / product.count();
     sums.fill(0);
     let later = (AHEAD / lines.len()).max(RUNS);
-    let groups = few_lines::even(product.count(), MOST);
+    let groups = tiles(product.count(), MOST);
     let chunks = lines.len().div_ceil(LINES);
     for depth in (0..operand.depth).step_by(RUNS) {
         let mut runs: [&[u8]; RUNS] = [&[]; _];

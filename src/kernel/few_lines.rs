@@ -109,21 +109,6 @@ impl FewLines {
     }
 }
 
-/// So many lines in groups of no more than `most`, as equal as can be: the first few have one line more.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-pub(crate) fn even(count: usize, most: usize) -> impl Iterator<Item = Range<usize>> + Clone {
-    // To divide takes as long as some products of short lines do.
-    let (groups, short, longer) = match count <= most {
-        true => (1, count, 0),
-        false => {
-            let groups = count.div_ceil(most);
-            (groups, count / groups, count % groups)
-        }
-    };
-    (0..groups).map(move |i| i * short + i.min(longer)..(i + 1) * short + (i + 1).min(longer))
-}
-
 impl<'a> Product<'a> {
     /// The few lines from one on, each in units of `N` bytes.
     #[inline(always)]
@@ -304,7 +289,7 @@ macro_rules! few_lines {
             sums: &mut [i32],
             pitch: usize,
         ) {
-            for rows in $crate::kernel::even(product.count(), TOGETHER) {
+            for rows in $crate::kernel::tiles(product.count(), TOGETHER) {
                 let sums = &mut sums[rows.start * pitch..];
                 match rows.len() {
                     $($rows => beside::<$rows, LINES, UNSIGNED, FAR>(product, (rows.start, lines.clone()), place, sums, pitch),)*

@@ -67,9 +67,9 @@ pub(super) enum Takes {
 }
 
 /// So many rows in tiles of no more than `most`, as equal as can be: the first few are one row longer.
-#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub(crate) fn tiles(rows: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
+pub(crate) fn tiles(rows: usize, most: usize) -> impl Iterator<Item = Range<usize>> + Clone {
     // To divide takes as long as much else of a small product.
     let (tiles, short, longer) = match rows <= most {
         true => (1, rows, 0),

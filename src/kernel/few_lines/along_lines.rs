@@ -31,7 +31,7 @@ macro_rules! along_lines {
                 let chunks = lines.len().div_ceil($columns);
                 for strip in (0..chunks).step_by(STRIP / $columns) {
                     let strip = strip..chunks.min(strip + STRIP / $columns);
-                    for rows in $crate::kernel::even(product.count(), MOST) {
+                    for rows in $crate::kernel::tiles(product.count(), MOST) {
                         let place = (rows.start, depth);
                         let sums = (&mut sums[rows.start * pitch..], pitch);
                         match rows.len() {
