@@ -37,7 +37,8 @@ pub(in crate::kernel) unsafe fn multiply<const DOT: usize>(tile: &Tile, sums: &S
     }
     if whole * WIDTH < cols {
         let of_panel = sums.panel::<WIDTH>(whole);
-        let (rhs, reach) = (&tile.rhs[whole * panel_len..], tile.reach.saturating_sub(whole * panel_len));
+        let start = whole * panel_len;
+        let (rhs, reach) = (&tile.rhs[start..][..panel_len], tile.reach.saturating_sub(start));
         let last = Tile { rhs, reach, cols: of_panel.cols.len(), sums: Some(of_panel), ..tile.clone() };
         super::multiply::<DOT>(&last, &mut []);
     }
