@@ -27,7 +27,7 @@ const WORTH_SHARING_PER_ACCUMULATOR: f64 = 1e3;
 const ROWS_WORTH_LOOKING: usize = 16;
 const MACS_WORTH_LOOKING: f64 = 2e4;
 
-/// Beside so few lines not even a small operand is worth packing (counted with AVX2).
+/// Beside so few lines not even a small operand is worth packing (counted with AVX2), unless `should_pack` says so.
 const VERY_FEW: usize = 4;
 
 /// Multiplies `lhs` by `rhs` and finishes every sum.

@@ -70,7 +70,7 @@ pub struct Kernel {
     session: Option<&'static Session>,
     /// How it multiplies all lines at once whose sums are the result, if it does.
     sums: Option<SumsFn>,
-    /// The same of a small product, of lines of one run in tiles of a height, if it has a way only for that.
+    /// The same of a small product only, of lines that are one run and are multiplied in tiles as high as the tile says.
     small_sums: Option<SumsFn>,
     /// The same, if they become floats.
     floats: Option<FloatsFn>,

@@ -19,9 +19,10 @@ pub(crate) struct Tiny<'a> {
     shape: Shape,
 }
 
-/// Beside so few rows columns that lie along the depth had better be turned, whatever the kernel, up to so many multiplications: what
-/// reads them where they lie would sum up vectors that are short. (With kernels that multiply bytes by fours, the only ones of which the
-/// most is less, 1 x 1000 x 32 takes 0.5 to 0.8 of the time, 4 x 1000 x 64 0.8 to 0.95; 1 x 1000 x 64 would take up to 1.15.)
+/// Beside so few rows columns that lie along the depth had better be turned, whatever the kernel, up to so many multiplications, unless
+/// `should_pack` says that they had better be packed: what reads them where they lie would sum up vectors that are short. (With kernels
+/// that multiply bytes by fours, the only ones of which the most is less, 1 x 1000 x 32 takes 0.5 to 0.8 of the time; 1 x 1000 x 64 would
+/// take up to 1.15.)
 const FEW_ROWS: usize = 4;
 const MOST_BESIDE_FEW_ROWS: usize = 256 << 10;
 
