@@ -49,7 +49,9 @@ impl Parameters {
     /// The sums alone, and what is done with them.
     fn pipelines(&self) -> Vec<Pipeline<'_>> {
         let bias = Stage::Bias(Values::PerCol(&self.biases));
-        let scale = |multiplier, exponent, rounding| Stage::Scale(Scale::new(multiplier, exponent, 128, rounding));
+        let scale = |multiplier, exponent, rounding| {
+            Stage::Scale(Scale::new(multiplier, exponent, 128, rounding).expect("exponents in range"))
+        };
         let uniform = |rounding| scale(Values::Uniform(1 << 30), Values::Uniform(-7), rounding);
         let per_col = scale(Values::PerCol(&self.multipliers), Values::PerCol(&self.exponents), Rounding::Twice);
         let down = Stage::QuantizeDown(QuantizeDown {

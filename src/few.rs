@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::desks::Desks;
 use crate::kernel::{FewProduct, Kernel, MAX_WIDTH, SMALL_OFFSETS};
 use crate::matrix::{Lines, Offset, Operand, Order};
-use crate::output::{Finish, LineOffsets, Region};
+use crate::output::{Finish, LineOffsets, Region, Sums};
 use crate::reading::Reading;
 use crate::source::Factor;
 use std::ops::Range;
@@ -125,9 +125,10 @@ impl<'a> Few<'a> {
             |[sums, tile], piece| {
                 let lines = self.cut.piece(piece);
                 let pitch = self.kernel.few_lines.pitch(self.many.order, lines.len());
-                let sums = &mut sums[..self.lines() * pitch];
                 // SAFETY: whoever has a kernel has a CPU that runs it.
-                unsafe { (self.kernel.few_lines.multiply)(&product, lines.clone(), sums) }
+                unsafe {
+                    (self.kernel.few_lines.multiply)(&product, lines.clone(), &mut sums[..self.lines() * pitch]);
+                }
                 Stretch { product: self, lines, sums, pitch, few_sums }.finish(finish, tile);
             },
         );
@@ -193,8 +194,9 @@ impl Few<'_> {
         Desks { workers: self.threads.min(self.cut.pieces), len: ints(self.sums_len()) + ints(self.tile_len()) }
     }
 
+    /// A panel's width more than there are, which is read beyond the last row.
     fn sums_len(&self) -> usize {
-        self.lines() * self.kernel.few_lines.pitch(self.many.order, self.cut.longest())
+        self.lines() * self.kernel.few_lines.pitch(self.many.order, self.cut.longest()) + self.kernel.width
     }
 
     /// A tile's accumulators, and as much as two tiles to finish them in.
@@ -220,7 +222,7 @@ fn most(kernel: &Kernel, order: Order) -> usize {
 struct Stretch<'s> {
     product: &'s Few<'s>,
     lines: Range<usize>,
-    /// The sums of products of each of the few lines, then of the ones, so many of each.
+    /// The sums of products of each of the few lines, then of the ones, so many of each; and a panel's width more.
     sums: &'s [i32],
     pitch: usize,
     few_sums: &'s [i32],
@@ -228,6 +230,35 @@ struct Stretch<'s> {
 
 impl Stretch<'_> {
     fn finish(&self, finish: &Finish, tile: &mut [i32]) {
+        if !self.finish_wide(finish, tile) {
+            self.finish_tiles(finish, tile);
+        }
+    }
+
+    /// Finishes all rows as they lie there, if they and the result are such; what is added to rows is computed in `room`.
+    fn finish_wide(&self, finish: &Finish, room: &mut [i32]) -> bool {
+        let Few { kernel, few, are_columns, offsets: [row_offsets, col_offsets], .. } = *self.product;
+        let (Some(a), Some(b), false) = (row_offsets.uniform(), col_offsets.uniform(), are_columns) else {
+            return false;
+        };
+        let (row_sums, col_sums) = (self.line_sums(false, 0..few.lines), self.line_sums(true, self.lines.clone()));
+        let (cols, depth) = (self.lines.clone(), few.depth);
+        if let Some(out) = finish.sums() {
+            let sums = Sums { out, row: 0, cols, row_sums, col_sums, offsets: (a, b), depth };
+            // SAFETY: each stretch is finished once, by whoever claimed it, here and below.
+            unsafe { sums.write_wide(few.lines, self.sums, self.pitch, kernel.vectors) }
+            return true;
+        }
+        let Some(bytes) = finish.bytes(kernel, (a, b)) else { return false };
+        let complete = Region::complete(0..few.lines, cols);
+        let region = Region { depth, row_sums, col_sums, row_offsets, col_offsets, ..complete };
+        // SAFETY: as above.
+        unsafe { bytes.make(&region, self.sums, self.pitch, room) }
+        true
+    }
+
+    /// Copies them to tiles, or transposes them there, which are finished one by one.
+    fn finish_tiles(&self, finish: &Finish, tile: &mut [i32]) {
         let Few { kernel, few, are_columns, .. } = self.product;
         let (width, pitch) = (kernel.width, self.pitch);
         let most_rows = self.product.tile_rows();
@@ -278,8 +309,9 @@ impl Stretch<'_> {
 
     /// The sums of lines of one side, if they are needed.
     fn line_sums(&self, are_many: bool, lines: Range<usize>) -> &[i32] {
+        let (few, all) = (self.product.few.lines, self.product.lines());
         let (first, sums) = match are_many {
-            true => (self.lines.start, &self.sums[self.product.few.lines * self.pitch..]),
+            true => (self.lines.start, &self.sums[few * self.pitch..all * self.pitch]),
             false => (0, self.few_sums),
         };
         sums.get(lines.start - first..lines.end - first).unwrap_or_default()

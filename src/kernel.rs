@@ -22,7 +22,7 @@ pub(crate) use lookup::{LookUpLoop, TOGETHER};
 pub(crate) use naturals::Terms as NaturalTerms;
 pub(crate) use panel::PanelFns;
 pub(crate) use relay::RelayFns;
-pub(crate) use requantize::{Columns, Last, Rows, Rule, Words};
+pub(crate) use requantize::{Columns, Last, Rows, Rule, Wide, Words};
 pub(crate) use taps::{Group, Taps, TapsLoop, TapsWays};
 use tile::Takes;
 #[cfg(target_arch = "x86_64")]

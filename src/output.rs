@@ -3,7 +3,8 @@
 //! A pipeline starts with sums, 32-bit integers. A stage takes and gives integers or floats; floats lie in the
 //! accumulators by their bits. A tile passes through the stages one after the other, each a plain loop over its rows.
 
-use crate::kernel::{Loop, Vectors};
+use crate::kernel::panel::BytesFn;
+use crate::kernel::{Kernel, Loop, Vectors};
 use crate::matrix::Output;
 
 mod activation;
@@ -108,6 +109,13 @@ impl<'a> Finish<'a> {
         matches!(self.quick, Some(Quick::Floats(_))) && Floats::take(region)
     }
 
+    /// How rows of sums of any number of columns become bytes in one go, with what uniform offsets add to them, if they do.
+    #[inline(always)]
+    pub(crate) fn bytes<'f>(&'f self, kernel: &Kernel, offsets: (i32, i32)) -> Option<BytesOf<'f, 'a>> {
+        let (ways, layer) = panels::ways(kernel, self.quick.as_ref())?;
+        Some(BytesOf { make: ways.bytes, kept: self.kept(offsets), layer, store: &self.store, offsets })
+    }
+
     /// How many integers a tile of so many accumulators, in so many rows, may have to be finished in, if nothing is rescaled.
     #[inline]
     pub(crate) fn room(&self, acc: usize, rows: usize) -> usize {
@@ -130,6 +138,30 @@ impl<'a> Finish<'a> {
 
     pub(crate) fn store(&self) -> &Store<'a> {
         &self.store
+    }
+}
+
+/// A layer whose rows of sums become bytes in one go.
+pub(crate) struct BytesOf<'f, 'a> {
+    make: BytesFn,
+    kept: Option<&'a KeptPanels>,
+    layer: &'f Layer<'a>,
+    store: &'f Store<'a>,
+    offsets: (i32, i32),
+}
+
+impl BytesOf<'_, '_> {
+    /// Turns rows of sums, `pitch` apart, into those of a region of whole panels, to which nothing but offsets is to be added. Of the
+    /// last row, too, there are as many sums as panels have columns. What is added to rows is computed in `room`, of a number for each.
+    ///
+    /// # Safety
+    /// Nobody else uses this part of the result.
+    #[inline(always)]
+    pub(crate) unsafe fn make(&self, region: &Region, sums: &[i32], pitch: usize, room: &mut [i32]) {
+        let Self { make, kept, layer, store, offsets } = *self;
+        let panels = kept.map_or(&[][..], |kept| kept.of(&region.cols));
+        // SAFETY: this function's own promise; whoever has a kernel has a CPU that runs it.
+        unsafe { layer.finish_wide((make, panels), store, region, offsets, (sums, pitch), room) }
     }
 }
 

@@ -4,12 +4,15 @@ use crate::blocks::Shape;
 use crate::buffer::Carver;
 use crate::kernel::{self, FAR_PANELS, Kernel, SumsFn, Tile, relay};
 use crate::matrix::{Lines, Operand, Order, Output};
-use crate::output::{Finish, FloatParts, KeptPanels, LineOffsets, Panels, Region, Relay, Sums};
+use crate::output::{BytesOf, Finish, FloatParts, KeptPanels, LineOffsets, Panels, Region, Relay, Sums};
 use crate::plain::{LHS, Plain, RHS};
 use crate::prepare::Prepared;
 use crate::source::Factor;
 use crate::span::{self, Spans};
+use room::{Room, Tiles};
 use std::ops::Range;
+
+mod room;
 
 /// The most multiplications, the most memory to pack both operands and to sum in, which any L2 holds, and the most depth, of
 /// which more would be cut into slices.
@@ -19,6 +22,10 @@ const MOST_DEPTH: usize = 4096;
 
 /// Of more bytes of panels some are packed and multiplied before the next, on kernels that do so: a third of a first cache, or half.
 const NEAR: usize = 16 << 10;
+
+/// Rows up to which to multiply all before any sum becomes a byte takes less time than to have tiles become bytes beside the next ones,
+/// if panels are still to be made ready.
+const MOST_ROWS_RATHER_WIDE: usize = 32;
 
 /// Panels of 16 columns that whole cache lines of runs fill.
 const PANELS: usize = 4;
@@ -168,6 +175,13 @@ impl Small {
             // SAFETY: whoever has a kernel has a CPU that runs it, and the result is this product's own.
             return unsafe { multiply(&tile, &sums) };
         }
+        if let Some(offsets) = uniform
+            && self.is_wide(finish.kept(offsets).is_some(), may_relay)
+            && let Some(bytes) = finish.bytes(kernel, offsets)
+            && let Some(multiply) = kernel.sums_of_small(depth)
+        {
+            return self.make_bytes(work, ready, multiply, bytes);
+        }
         if let Some(kept) = uniform.and_then(|offsets| finish.kept(offsets))
             && !may_relay
         {
@@ -190,14 +204,46 @@ impl Small {
         }
     }
 
+    /// Whether a product into bytes takes less time if all is multiplied first, where panels are kept, and where tiles may be relayed
+    /// (measured).
+    #[inline(always)]
+    fn is_wide(&self, is_kept: bool, may_relay: bool) -> bool {
+        let Self { plain: Plain { kernel, .. }, shape: Shape { rows, cols, .. }, ref room, .. } = *self;
+        let panels = if is_kept { 4 } else { 2 };
+        room.wide > 0 && cols >= panels * kernel.width && (!may_relay || !is_kept && rows <= MOST_ROWS_RATHER_WIDE)
+    }
+
+    /// Multiplies all rows by all panels before any sum becomes a byte: so what tiles have in common is found once.
+    #[inline(never)]
+    fn make_bytes(
+        &self,
+        Work { lines, row_sums, acc, finishing }: Work,
+        ready: &Ready,
+        multiply: SumsFn,
+        bytes: BytesOf,
+    ) {
+        let Shape { rows, cols, depth } = self.shape;
+        let pitch = self.room.pitch;
+        let acc = &mut acc[..self.room.wide];
+        let out = Output::new(acc, (rows, cols), pitch);
+        let sums = Sums { out: &out, row: 0, cols: 0..cols, row_sums: &[], col_sums: &[], offsets: (0, 0), depth };
+        let tile = Tile { height: self.tiles.height, ..self.tile(lines, ready.bytes, cols) };
+        // SAFETY: whoever has a kernel has a CPU that runs it, and the result is this product's own.
+        unsafe {
+            multiply(&tile, &sums);
+            bytes.make(&self.region(ready, row_sums), acc, pitch, finishing);
+        }
+    }
+
     /// The LHS as tiles read it, and the rest of the memory.
     #[inline(always)]
     fn work<'w>(&self, lhs: &Operand<'w>, finish: &Finish, mut carver: Carver<'w>) -> Work<'w> {
         let Self { plain: Plain { kernel, readings, is_in_place, .. }, shape: Shape { rows, .. }, ref room, .. } =
             *self;
         let bytes = carver.bytes(room.lhs);
-        let (row_sums, ints) = carver.ints(room.ints(self.finishing(finish))).split_at_mut(room.lhs_sums);
-        let (acc, finishing) = ints.split_at_mut(room.acc);
+        // Tiles come first, where cache lines begin.
+        let (acc, ints) = carver.ints(room.ints(self.finishing(finish))).split_at_mut(room.acc.max(room.wide));
+        let (row_sums, finishing) = ints.split_at_mut(room.lhs_sums);
         let lines = if is_in_place {
             let lines = lhs.lines();
             kernel.sum_in_place(lines, &readings[LHS], row_sums);
@@ -418,93 +464,4 @@ struct Work<'w> {
     /// Where tiles are summed, and where they are finished.
     acc: &'w mut [i32],
     finishing: &'w mut [i32],
-}
-
-/// How a product is cut.
-struct Tiles {
-    /// Rows of a tile, and of those that are finished together.
-    height: usize,
-    together: usize,
-    /// Bytes from one packed line of the LHS to the next.
-    pitch: usize,
-    /// Bytes of a panel.
-    panel_len: usize,
-}
-
-impl Tiles {
-    #[inline(always)]
-    fn new(kernel: &Kernel, Shape { rows, depth, .. }: Shape) -> Self {
-        let (pitch, panel_len) = (pitch(kernel, depth), kernel.pad(depth) * kernel.width);
-        // To divide takes as long as much else here, so it is left out for one tile.
-        if rows <= kernel.rows {
-            return Self { height: rows.max(1), together: rows, pitch, panel_len };
-        }
-        let height = kernel::height(rows, kernel.rows);
-        Self { height, together: height * kernel.finished_together(), pitch, panel_len }
-    }
-}
-
-/// Bytes from one packed line of the LHS to the next: no more than it takes, unless a tile's lines would compete for the same
-/// places in the caches.
-fn pitch(kernel: &Kernel, depth: usize) -> usize {
-    let tight = kernel.pad(depth) * kernel.groups.lhs_size();
-    if tight < 1024 { tight } else { kernel.pitch(depth) }
-}
-
-/// Bytes that both operands take when they are packed, integers for their sums, and for tiles that are finished together.
-struct Room {
-    lhs: usize,
-    rhs: usize,
-    /// What these two and the sums of the RHS take, which is the same whatever becomes of tiles.
-    packed: usize,
-    lhs_sums: usize,
-    rhs_sums: usize,
-    acc: usize,
-}
-
-impl Room {
-    #[inline(always)]
-    fn new(
-        kernel: &Kernel,
-        shape: Shape,
-        tiles: &Tiles,
-        is_in_place: bool,
-        is_ready: bool,
-        is_summed: [bool; 2],
-    ) -> Self {
-        // A relay works in two tiles.
-        let acc_rows = match shape.rows > kernel.rows || kernel.relays(shape.rows) {
-            true => shape.rows.min(tiles.together).max(2 * kernel.rows),
-            false => shape.rows,
-        };
-        let cols = if is_ready { 0 } else { shape.cols.next_multiple_of(kernel.width) };
-        let lhs = if is_in_place { 0 } else { shape.rows * tiles.pitch };
-        let rhs = cols * kernel.pad(shape.depth);
-        let rhs_sums = if is_summed[RHS] { cols } else { 0 };
-        Self {
-            lhs,
-            rhs,
-            packed: Carver::cost(lhs) + Carver::cost(rhs) + ints(rhs_sums),
-            lhs_sums: if is_summed[LHS] { shape.rows } else { 0 },
-            rhs_sums,
-            acc: acc_rows * kernel.width,
-        }
-    }
-
-    /// All integers besides the sums of the RHS, if tiles are finished in so many.
-    #[inline(always)]
-    fn ints(&self, finishing: usize) -> usize {
-        self.lhs_sums + self.acc + finishing
-    }
-
-    /// Bytes for all of it.
-    #[inline(always)]
-    fn len(&self, finishing: usize) -> usize {
-        self.packed + ints(self.ints(finishing))
-    }
-}
-
-/// What so many integers take.
-fn ints(len: usize) -> usize {
-    Carver::cost(len * size_of::<i32>())
 }

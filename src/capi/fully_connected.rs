@@ -6,7 +6,7 @@ use super::matrix::{
     QGEMM_TYPE_S8, QGEMM_TYPE_S16, QGEMM_TYPE_U8, check_pointer, encoding_of, size, stride as checked_stride, vector,
 };
 use super::packed::PackedHandle;
-use super::pipeline::{check_exponents, checked_rounding};
+use super::pipeline::{checked_rounding, no_exponent};
 use super::verbose::{self, Words};
 use super::versioned::{self, Versioned};
 use super::{Failure, Status, Within, guard};
@@ -212,8 +212,8 @@ impl Layer {
             };
             (bias, self.values("multipliers", self.multipliers)?, self.values("exponents", self.exponents)?)
         };
-        check_exponents("exponents", &exponent)?;
-        let scale = Scale::new(multiplier, exponent, self.output_zero_point, rounding);
+        let scale = Scale::new(multiplier, exponent, self.output_zero_point, rounding)
+            .map_err(|value| no_exponent("exponents", value))?;
         Ok([Stage::Bias(bias), Stage::Scale(scale), Stage::Clamp { min, max }])
     }
 

@@ -4,7 +4,7 @@ use super::matrix::{Frame, QGEMM_PER_ELEMENT, check_pointer, encoding_of};
 use super::stage::*;
 use super::{Failure, Place};
 use crate::error::Error;
-use crate::output::{Binary, Cast, Logistic, QuantizeDown, Rounding, Scale, Stage, Table, Tanh, Values};
+use crate::output::{Binary, Cast, Logistic, QuantizeDown, Rounding, Scale, Stage, Table, Tanh};
 use elements::{check_zero_point, element, residual, spread};
 use floats::{activation, operation};
 use smallvec::SmallVec;
@@ -116,10 +116,10 @@ unsafe fn push<'a>(stages: &mut SmallVec<[Stage<'a>; USUAL]>, raw: &RawStage, fr
             }
             QGEMM_STAGE_SCALE => {
                 let exponent = frame.integers("u.scale.exponent", &u.scale.exponent)?;
-                check_exponents("u.scale.exponent", &exponent)?;
                 let multiplier = frame.integers("u.scale.multiplier", &u.scale.multiplier)?;
                 let rounding = checked_rounding("u.scale.rounding", u.scale.rounding)?;
-                stages.push(Stage::Scale(Scale::new(multiplier, exponent, u.scale.offset_after, rounding)));
+                let scale = Scale::new(multiplier, exponent, u.scale.offset_after, rounding);
+                stages.push(Stage::Scale(scale.map_err(|value| no_exponent("u.scale.exponent", value))?));
                 return Ok(());
             }
             QGEMM_STAGE_CLAMP => {
@@ -233,18 +233,15 @@ unsafe fn push<'a>(stages: &mut SmallVec<[Stage<'a>; USUAL]>, raw: &RawStage, fr
     Ok(())
 }
 
-pub(super) fn check_exponents(argument: &'static str, exponents: &Values<i32>) -> Result<(), Error> {
-    match exponents.except(|x| (-31..=30).contains(&x)) {
-        None => Ok(()),
-        Some(x) => check_exponent(argument, x),
-    }
-}
-
 pub(super) fn check_exponent(argument: &'static str, value: i32) -> Result<(), Error> {
     match value {
         -31..=30 => Ok(()),
-        _ => Err(Error::Exponent { argument, value: value.into() }),
+        _ => Err(no_exponent(argument, value)),
     }
+}
+
+pub(super) fn no_exponent(argument: &'static str, value: i32) -> Error {
+    Error::Exponent { argument, value: value.into() }
 }
 
 pub(super) fn checked_rounding(argument: &'static str, value: u32) -> Result<Rounding, Error> {

@@ -247,7 +247,7 @@ fn every_kernel_agrees_on_layers_of_many_blocks() {
         let want = problem.sums();
         let shape = (problem.plan.positions(), channels[1]);
         let multipliers: Vec<i32> = (0..shape.1 as i32).map(|o| (1 << 30) + o * 7_654_321).collect();
-        let scale = Scale::new(Values::PerCol(&multipliers), Values::Uniform(-11), 3, Rounding::Once);
+        let scale = Scale::new(Values::PerCol(&multipliers), Values::Uniform(-11), 3, Rounding::Once).unwrap();
         let scaled = |(i, sum): (usize, &i32)| {
             let product = i64::from(*sum) * i64::from(multipliers[i % shape.1]);
             (((product + (1 << 41)) >> 42) + 3).clamp(0, 255) as u8

@@ -6,7 +6,7 @@
 
 use super::panel::PanelFns;
 use super::relay::{Bytes, Open, RelayFns, Rows as Few, Strip as Job, TOGETHER, WIDTH};
-use super::requantize::avx512::{finish_panel, panel};
+use super::requantize::avx512::{bytes, finish_panel, panel};
 use super::vector512::{plus, put, resume, spread, zero};
 use super::{FewLines, Kernel, Large, Tile, avx512vnni};
 use crate::output::{FloatParts, Sums};
@@ -59,7 +59,7 @@ pub(super) static TILES: Kernel = Kernel {
     ..avx512vnni::ROW
 };
 
-static PANEL_FNS: PanelFns = PanelFns { write: panel, finish: finish_panel };
+static PANEL_FNS: PanelFns = PanelFns { write: panel, finish: finish_panel, bytes };
 
 static RELAY: RelayFns = RelayFns { together: TOGETHER, multiply, finish };
 

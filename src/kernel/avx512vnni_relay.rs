@@ -54,7 +54,7 @@ unsafe fn multiply_by<const LHS: usize, const KIND: usize, const TWO: bool>(
     assert!(open.count <= if TWO { ROWS / 2 } else { ROWS });
     let most = if TWO { ROWS / 2 } else { lhs.together(ROWS) };
     let mut edge = Edge::NONE;
-    let mut walk = Walk::of::<TWO>(tile, strip.panels.len());
+    let mut walk = Walk::of::<TWO>(tile, len);
     walk.stride = result.stride;
     // Of how many rows the walk knows how they go beside its groups.
     let mut beside = 0;

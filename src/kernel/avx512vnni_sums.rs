@@ -4,14 +4,15 @@ use super::avx512vnni_walk::{Edge, MOST, Walk, by_lhs, by_number, by_rows, by_ro
 use super::relay::{ROWS, WIDTH};
 use super::{Tile, tiles};
 use crate::output::Sums;
+use std::ops::Range;
 
 /// As [`SumsFn`](super::SumsFn), of all panels of the columns.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 pub(super) unsafe fn multiply(tile: &Tile, sums: &Sums) {
     // SAFETY: this function's own promise.
     by_lhs!(tile, |LHS| unsafe {
-        match tile.cols {
-            0..=WIDTH => multiply_one::<LHS>(tile, sums),
+        match sums.cols.len() {
+            0..=WIDTH => multiply_ones::<LHS>(tile, sums, 0..1, tile.rhs.len()),
             _ => multiply_several::<LHS>(tile, sums),
         }
     })
@@ -23,49 +24,63 @@ pub(super) unsafe fn multiply(tile: &Tile, sums: &Sums) {
 unsafe fn multiply_several<const LHS: usize>(tile: &Tile, sums: &Sums) {
     let panels = sums.cols.len().div_ceil(WIDTH);
     let (twos, len) = (in_twos(tile, panels), tile.rhs.len() / panels);
-    if twos > 0 {
-        // SAFETY: this function's own promise, here and below.
-        unsafe { multiply_twos::<LHS>(tile, sums, twos) }
-    }
-    for panel in twos..panels {
-        let (rhs, reach) = (&tile.rhs[panel * len..][..len], tile.reach.saturating_sub(panel * len));
-        let sums = sums.panel::<WIDTH>(panel);
-        // SAFETY: as above.
-        unsafe { multiply_one::<LHS>(&Tile { rhs, reach, ..tile.clone() }, &sums) }
+    // SAFETY: this function's own promise.
+    unsafe {
+        if twos > 0 {
+            multiply_twos::<LHS>(tile, sums, twos);
+        }
+        if twos < panels {
+            multiply_ones::<LHS>(tile, sums, twos..panels, len);
+        }
     }
 }
 
+/// By these panels, up to the last one, of so many bytes each, one after the other.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-unsafe fn multiply_one<const LHS: usize>(tile: &Tile, sums: &Sums) {
-    match sums.cols.len() > WIDTH / 2 {
-        // SAFETY: this function's own promise, here and below.
-        true => unsafe { multiply_as::<LHS, true>(tile, sums) },
-        // SAFETY: as above.
-        false => unsafe { multiply_as::<LHS, false>(tile, sums) },
+unsafe fn multiply_ones<const LHS: usize>(tile: &Tile, sums: &Sums, panels: Range<usize>, len: usize) {
+    let Range { start, end } = panels;
+    // The last one may have no columns beyond half of it.
+    let wide = end - usize::from(sums.cols.len() <= end * WIDTH - WIDTH / 2);
+    // SAFETY: this function's own promise.
+    unsafe {
+        if start < wide {
+            multiply_as::<LHS, true>(tile, sums, start..wide, len);
+        }
+        if wide < end {
+            multiply_as::<LHS, false>(tile, sums, wide..end, len);
+        }
     }
 }
 
-/// By one panel.
+/// By panels that all have columns beyond half of them, or not.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-unsafe fn multiply_as<const LHS: usize, const WIDE: bool>(tile: &Tile, sums: &Sums) {
+unsafe fn multiply_as<const LHS: usize, const WIDE: bool>(tile: &Tile, sums: &Sums, panels: Range<usize>, len: usize) {
     let lhs = &tile.lhs;
-    let (of_cols, terms) = (sums.of_cols(), sums.terms(lhs.count()));
-    let (to, stride) = sums.place(lhs.count());
+    let terms = sums.terms(lhs.count());
+    let (place, stride) = sums.place(lhs.count());
     let mut edge = Edge::NONE;
-    let mut walk = Walk::of::<false>(tile, 1);
-    walk.mask = mask(sums.cols.len());
-    (walk.to, walk.stride) = (to, stride * size_of::<i32>());
+    let mut walk = Walk::of::<false>(tile, len);
+    walk.stride = stride * size_of::<i32>();
     for some in tiles(lhs.count(), MOST) {
-        (walk.rows, walk.last) = edge.find(lhs, &terms, some.clone());
-        for rows in tiles(some.len(), lhs.together(ROWS)) {
-            let count = rows.len();
-            walk.start(lhs, some.start + rows.start);
-            // SAFETY: lines and the panel reach as far as `Walk::of` asserts; there are as many terms and last groups as rows;
-            // `place` asserts that the result has the rows and columns, which are this tile's by this function's own promise.
-            by_rows!(count, |N| unsafe { walk.sum::<N, LHS, WIDE>(&of_cols) });
-            walk.pass(count);
-            walk.to = walk.to.wrapping_add(count * stride);
+        let of_rows = edge.find(lhs, &terms, some.clone());
+        let together = tiles(some.len(), lhs.together(ROWS));
+        for panel in panels.clone() {
+            let (start, of_panel) = (panel * len, sums.panel::<WIDTH>(panel));
+            let of_cols = of_panel.of_cols();
+            walk.mask = mask(of_panel.cols.len());
+            walk.go_to(&tile.rhs[start..][..len], tile.reach.saturating_sub(start));
+            (walk.rows, walk.last) = of_rows;
+            walk.to = place.wrapping_add(some.start * stride + panel * WIDTH);
+            for rows in together.clone() {
+                let count = rows.len();
+                walk.start(lhs, some.start + rows.start);
+                // SAFETY: lines and panels reach as far as `Walk::of` asserts; there are as many terms and last groups as rows;
+                // `place` asserts that the result has the rows and columns, which are this tile's by this function's own promise.
+                by_rows!(count, |N| unsafe { walk.sum::<N, LHS, WIDE>(&of_cols) });
+                walk.pass(count);
+                walk.to = walk.to.wrapping_add(count * stride);
+            }
         }
     }
 }
@@ -78,7 +93,7 @@ unsafe fn multiply_twos<const LHS: usize>(tile: &Tile, sums: &Sums, panels: usiz
     assert!(panels <= all && panels.is_multiple_of(2));
     let (place, stride) = sums.place(lhs.count());
     let mut edge = Edge::NONE;
-    let mut walk = Walk::of::<true>(tile, all);
+    let mut walk = Walk::of::<true>(tile, len);
     walk.stride = stride * size_of::<i32>();
     for some in tiles(lhs.count(), MOST) {
         let of_rows = edge.find(lhs, &terms, some.clone());

@@ -211,10 +211,10 @@ impl Walk {
         mask: 0,
     };
 
-    /// That of a tile's lines, however many, and the first of so many panels; or of them two by two.
+    /// That of a tile's lines, however many, and the first of its panels, which are so many bytes apart; or of them two by two.
     #[inline(always)]
-    pub(super) fn of<const TWO: bool>(tile: &Tile, panels: usize) -> Self {
-        let (lhs, distance) = (&tile.lhs, tile.rhs.len() / panels);
+    pub(super) fn of<const TWO: bool>(tile: &Tile, distance: usize) -> Self {
+        let lhs = &tile.lhs;
         let groups = pack::groups::<{ WIDTH / 16 }, 64>(&tile.rhs[..distance]).len();
         // Packed lines may be longer.
         let (whole, is_cut) = ((lhs.len() / 4).min(groups), !lhs.len().is_multiple_of(4));
@@ -237,14 +237,20 @@ impl Walk {
             groups_of_first: if lhs.runs() == 1 { groups_of_last } else { whole },
             groups_of_last,
             end,
-            rhs: tile.rhs.as_ptr(),
-            // Beyond all panels there may be a page that nobody knows where to find.
-            ahead: if tile.reach < 2 * AHEAD { 0 } else { AHEAD },
             distance,
             ..Self::NONE
         };
+        walk.go_to(tile.rhs, tile.reach);
         walk.beside(0);
         walk
+    }
+
+    /// Goes to a panel, from which on panels reach so far.
+    #[inline(always)]
+    pub(super) fn go_to(&mut self, panel: &[u8], reach: usize) {
+        self.rhs = panel.as_ptr();
+        // Beyond all panels there may be a page that nobody knows where to find.
+        self.ahead = if reach < 2 * AHEAD { 0 } else { AHEAD };
     }
 
     /// Goes to a tile's first line.

@@ -2,7 +2,7 @@
 //! one read it: not all fill in the same fields.
 
 use super::relay::WIDTH;
-use super::{Columns, Last, Rule};
+use super::{Columns, Last, Rule, Wide};
 use crate::matrix::Output;
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -15,7 +15,14 @@ pub(crate) struct PanelFns {
     /// The CPU has the features that the function was compiled for.
     pub write: unsafe fn(Rule, &Columns, usize, Last, &mut MaybeUninit<Panel>) -> bool,
     pub finish: FinishPanelFn,
+    pub bytes: BytesFn,
 }
+
+/// Makes bytes of rows of sums of any number of columns. That takes less time than to write panels of them, if there are few rows.
+///
+/// # Safety
+/// As for a [`FinishPanelFn`].
+pub(crate) type BytesFn = unsafe fn(&Wide);
 
 /// Makes bytes of sums, a kernel's width of each of these rows of the result. What the panel's columns add to them is still to be
 /// added, and `terms`, one for each row, if there are any.

@@ -10,6 +10,9 @@ pub(super) mod avx2;
 #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
 pub(super) mod avx512;
 pub(super) mod near;
+mod wide;
+
+pub(crate) use wide::Wide;
 
 /// How a sum is scaled.
 #[derive(Clone, Copy)]
@@ -33,6 +36,17 @@ pub enum Words<'a> {
 }
 
 impl Words<'_> {
+    /// Of the columns from one on.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn from(self, first: usize) -> Self {
+        match self {
+            Words::Same(x) => Words::Same(x),
+            Words::Ints(values) => Words::Ints(values.get(first..).unwrap_or_default()),
+            Words::Floats(values) => Words::Floats(values.get(first..).unwrap_or_default()),
+        }
+    }
+
     /// 0 for columns that have none.
     #[inline(always)]
     fn array<const W: usize>(&self) -> [i32; W] {
@@ -54,6 +68,21 @@ pub(crate) struct Columns<'a> {
     pub factor: Words<'a>,
     /// -31 to 0; of [`Rule::Down`] 0 to 31, and of [`Rule::Float`], anything.
     pub exponent: Words<'a>,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Columns<'_> {
+    /// Those from one on.
+    #[inline(always)]
+    fn from(&self, first: usize) -> Self {
+        Self {
+            bias: self.bias.from(first),
+            sums: self.sums.from(first),
+            times: self.times,
+            factor: self.factor.from(first),
+            exponent: self.exponent.from(first),
+        }
+    }
 }
 
 /// The columns of a panel, to whose sums so much is still to be added.
@@ -80,21 +109,48 @@ impl Last {
     }
 }
 
-/// Rows of sums, what is added to those of each (nothing, if there are no terms), and how many columns become bytes.
+/// Rows of sums of a panel, what is added to those of each (nothing, if there are no terms), and how many columns become bytes.
 #[derive(Clone, Copy)]
 pub(crate) struct Rows<'a, const W: usize> {
-    pub sums: &'a [[i32; W]],
+    sums: &'a [i32],
+    /// From one row's first to the next one's.
+    pitch: usize,
+    count: usize,
     pub terms: &'a [i32],
     pub cols: usize,
 }
 
 impl<'a, const W: usize> Rows<'a, W> {
+    /// Those of a tile.
+    #[inline(always)]
+    pub(crate) fn of_tile(acc: &'a [[i32; W]], terms: &'a [i32], cols: usize) -> Self {
+        Self { sums: acc.as_flattened(), pitch: W, count: acc.len(), terms, cols }
+    }
+
+    /// So many of which each has a panel's sums, those beyond the columns being anything.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn new(sums: &'a [i32], pitch: usize, count: usize, terms: &'a [i32], cols: usize) -> Self {
+        assert!(count == 0 || (count - 1) * pitch + W <= sums.len());
+        Self { sums, pitch, count, terms, cols }
+    }
+
     /// None if they are of another width.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(super) fn of_width<const V: usize>(self) -> Option<Rows<'a, V>> {
-        let Self { sums, terms, cols } = self;
-        if V == W { Some(Rows { sums: sums.as_flattened().as_chunks().0, terms, cols }) } else { None }
+        let Self { sums, pitch, count, terms, cols } = self;
+        if V == W { Some(Rows { sums, pitch, count, terms, cols }) } else { None }
+    }
+
+    #[inline(always)]
+    fn row(&self, i: usize) -> &'a [i32; W] {
+        assert!(i < self.count);
+        // SAFETY: there are so many sums of as many rows, as whoever made this saw to.
+        unsafe { &*self.sums.as_ptr().add(i * self.pitch).cast() }
     }
 
     #[inline(always)]
@@ -150,8 +206,8 @@ fn each<const W: usize>(
     let (mut added, sums): ([_; W], [_; W]) = (columns.bias.array(), columns.sums.array());
     added.iter_mut().zip(&sums).for_each(|(added, sum)| *added = added.wrapping_add(sum.wrapping_mul(columns.times)));
     let (factors, exponents): ([_; W], [_; W]) = (columns.factor.array(), columns.exponent.array());
-    for (i, (sums, to)) in rows.sums.iter().zip(to).enumerate() {
-        let (of_row, mut bytes) = (rows.term(i), [0; W]);
+    for (i, to) in (0..rows.count).zip(to) {
+        let (sums, of_row, mut bytes) = (rows.row(i), rows.term(i), [0; W]);
         for j in 0..W {
             let sum = sums[j].wrapping_add(added[j]).wrapping_add(of_row);
             bytes[j] = last.byte(scaled(sum, factors[j], exponents[j]));

@@ -3,8 +3,9 @@
 //! Stages one by one pass over a tile each; this passes once, and gives the same.
 
 use super::{Cast, QuantizeDown, Region, Rounding, Scale, Stage, Store, Values};
+use crate::kernel::panel::{BytesFn, Panel};
 use crate::kernel::relay::Terms;
-use crate::kernel::{Columns, Last, Rows, Rule, Vectors, Words};
+use crate::kernel::{Columns, Last, Rows, Rule, Vectors, Wide, Words};
 use crate::matrix::Output;
 
 /// BIAS, SCALE or SCALE_F32, and CLAMP, of which the first and the last may be missing; then a saturating cast to bytes. Instead of
@@ -87,6 +88,29 @@ impl<'a> Layer<'a> {
             // SAFETY: as above.
             unsafe { part.finish(first, std::slice::from_ref(row), room) };
         }
+    }
+
+    /// As [`Layer::finish`], of rows of sums of any number of columns, `pitch` apart and with as many of each as whole panels have.
+    ///
+    /// # Safety
+    /// As for that; the CPU has the features that `make` was compiled for.
+    #[inline(always)]
+    pub(super) unsafe fn finish_wide(
+        &self,
+        (make, panels): (BytesFn, &[Panel]),
+        store: &Store,
+        region: &Region,
+        offsets: (i32, i32),
+        (sums, pitch): (&[i32], usize),
+        room: &mut [i32],
+    ) {
+        let (out, last) = self.place(store);
+        let terms = self.terms_in(region, offsets, 0, &mut room[..region.rows.len()]);
+        let (rows, cols) = (region.rows.clone(), region.cols.clone());
+        let columns = self.columns(region, offsets, 0);
+        let wide = Wide { rule: self.rule(), columns, panels, last, sums, pitch, terms, out: &out, rows, cols };
+        // SAFETY: this function's own promise.
+        unsafe { make(&wide) }
     }
 
     /// Where the bytes go, and what comes after scaling.
@@ -192,7 +216,7 @@ impl Part<'_, '_> {
         let start = region.rows.start + first;
         // SAFETY: this function's own promise; each row of it is made bytes before the next.
         let to = unsafe { out.block(start..start + acc.len(), region.cols.clone()) };
-        let rows = Rows { sums: acc, terms, cols: region.cols.len() };
+        let rows = Rows::of_tile(acc, terms, region.cols.len());
         let columns = layer.columns(region, offsets, first);
         vectors.requantize(layer.rule(), &columns, last, rows, to);
     }

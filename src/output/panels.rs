@@ -70,6 +70,13 @@ impl KeptPanels {
         &self.panels
     }
 
+    /// Those of these columns, which are all of theirs.
+    #[inline(always)]
+    pub(super) fn of(&self, cols: &Range<usize>) -> &[Panel] {
+        // SAFETY: all are written.
+        unsafe { &*(&raw const self.panels[self.places(cols)] as *const [Panel]) }
+    }
+
     /// Gets ready to finish tiles of a region's rows, of any panels. `finish` is what they were made for, but for the place of the
     /// result. What is added to rows is computed in `room`, of as many numbers.
     #[inline(always)]

@@ -42,15 +42,26 @@ pub struct Scale<'a> {
 
 impl<'a> Scale<'a> {
     /// Every exponent is -31 to 30.
+    ///
+    /// # Errors
+    /// If one is not: that one.
     #[inline]
-    pub fn new(multiplier: Values<'a, i32>, exponent: Values<'a, i32>, offset_after: i32, rounding: Rounding) -> Self {
-        let is_left = !exponent.are_all(|exponent| exponent <= 0);
-        Self { multiplier, exponent, offset_after, rounding, is_left }
+    pub fn new(
+        multiplier: Values<'a, i32>,
+        exponent: Values<'a, i32>,
+        offset_after: i32,
+        rounding: Rounding,
+    ) -> Result<Self, i32> {
+        let is_left = !exponent.are_right_shifts();
+        if is_left && let Some(exponent) = exponent.except(|exponent| (-31..=30).contains(&exponent)) {
+            return Err(exponent);
+        }
+        Ok(Self { multiplier, exponent, offset_after, rounding, is_left })
     }
 
     /// Whether nothing is shifted to the left, and no product saturates.
     pub(super) fn is_plain(&self) -> bool {
-        !self.is_left && self.multiplier.are_all(|multiplier| multiplier != i32::MIN)
+        !self.is_left && (self.multiplier.are_natural() || self.multiplier.are_all(|multiplier| multiplier != i32::MIN))
     }
 
     #[inline(always)]

@@ -2,6 +2,7 @@
 
 #[cfg(target_arch = "x86_64")]
 use crate::kernel::relay::Terms;
+use crate::kernel::{Loop, Vectors};
 use crate::matrix::{Block, Output};
 use std::ops::Range;
 
@@ -90,6 +91,16 @@ impl Sums<'_> {
         terms
     }
 
+    /// Brings so many rows of sums to their place, `pitch` from one row's first to the next one's, of however many columns.
+    ///
+    /// # Safety
+    /// Nobody else uses it.
+    pub(crate) unsafe fn write_wide(&self, count: usize, from: &[i32], pitch: usize, vectors: Vectors) {
+        // SAFETY: this function's own promise.
+        let to = unsafe { self.rows(count) };
+        vectors.run(Writing { sums: self, from, pitch, to });
+    }
+
     /// Brings so many rows of sums to their place.
     ///
     /// # Safety
@@ -114,6 +125,35 @@ impl Sums<'_> {
             }
             for ((to, x), of_col) in rest.iter_mut().zip(&acc[done..]).zip(&of_cols[done..]) {
                 *to = x.wrapping_add(*of_col).wrapping_add(of_row);
+            }
+        }
+    }
+}
+
+/// Rows of sums on their way.
+struct Writing<'w> {
+    sums: &'w Sums<'w>,
+    from: &'w [i32],
+    pitch: usize,
+    to: Block<'w, i32>,
+}
+
+impl Loop for Writing<'_> {
+    type Result = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { sums, from, pitch, to } = self;
+        for (i, to) in to.enumerate() {
+            let from = &from[i * pitch..][..to.len()];
+            let of_row = sums.of_row(sums.row_sums.get(i).copied().unwrap_or(0));
+            match (sums.offsets.0, sums.col_sums.get(..to.len())) {
+                (1.. | ..=-1, Some(col_sums)) => {
+                    for ((to, x), sum) in to.iter_mut().zip(from).zip(col_sums) {
+                        *to = x.wrapping_add(sum.wrapping_mul(sums.offsets.0)).wrapping_add(of_row);
+                    }
+                }
+                _ => to.iter_mut().zip(from).for_each(|(to, x)| *to = x.wrapping_add(of_row)),
             }
         }
     }

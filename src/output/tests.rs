@@ -14,12 +14,13 @@ use std::ops::Range;
 mod floats;
 mod products;
 mod relay;
+mod wide;
 
 use floats::{FloatCase, float_case};
 
-/// Rows and columns of the result; a tile lies somewhere within.
+/// Rows and columns of the result; a tile lies somewhere within, or several side by side.
 const ROWS: usize = MAX_ROWS + 5;
-const COLS: usize = MAX_WIDTH + 7;
+const COLS: usize = 2 * MAX_WIDTH + 7;
 
 /// A parameter with all the values that any axis asks for.
 #[derive(Clone, Debug)]
@@ -205,7 +206,7 @@ impl Case {
             }),
             &Case::Scale(ref multiplier, ref exponent, offset_after, rounding) => {
                 let (multiplier, exponent) = (multiplier.values(), exponent.values());
-                Stage::Scale(Scale::new(multiplier, exponent, offset_after, rounding))
+                Stage::Scale(Scale::new(multiplier, exponent, offset_after, rounding).unwrap())
             }
             &Case::Clamp(min, max) => Stage::Clamp { min, max },
             &Case::Tanh(zero, amplitude) => Stage::Tanh(Tanh::new(zero, amplitude).unwrap()),

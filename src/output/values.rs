@@ -94,6 +94,18 @@ impl<T: Copy> Values<'_, T> {
 }
 
 impl Values<'_, i32> {
+    /// Whether all are -31 to 0, as most exponents are. In a loop of fewer instructions than it takes to compare each.
+    #[inline]
+    pub(crate) fn are_right_shifts(&self) -> bool {
+        self.all().iter().fold(0, |bits, &x| bits | x.wrapping_add(31)) & !31 == 0
+    }
+
+    /// Whether none is negative, as most multipliers are not. As above.
+    #[inline]
+    pub(super) fn are_natural(&self) -> bool {
+        self.all().iter().fold(0, |bits, &x| bits | x) >= 0
+    }
+
     /// Adds to numbers of a region's rows, from row `first` on, the parameters of these, if each row has one.
     #[inline(always)]
     pub(super) fn add_to_rows(&self, region: &Region, first: usize, numbers: &mut [i32]) {

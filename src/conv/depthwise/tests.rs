@@ -130,7 +130,7 @@ impl Case {
             assert_eq!(got, want, "{} {} {self:?}", context.kernel.name, context.threads());
             // To 8 bits, per channel, into a wider matrix.
             let multipliers: Vec<i32> = (0..shape.1 as i32).map(|i| (1 << 30) + i * 1_000_003).collect();
-            let scale = Scale::new(Values::PerCol(&multipliers), Values::Uniform(-7), 3, Rounding::Twice);
+            let scale = Scale::new(Values::PerCol(&multipliers), Values::Uniform(-7), 3, Rounding::Twice).unwrap();
             let stages = [Stage::Scale(scale)];
             let mut bytes = vec![7; want.len() + 2 * shape.0];
             let out = Output::new(&mut bytes, shape, shape.1 + 2);

@@ -11,6 +11,7 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 
 mod scales;
+mod wide;
 
 const LANES: usize = 8;
 const WIDTH: usize = 2 * LANES;
@@ -23,11 +24,14 @@ pub(in crate::kernel) fn requantize(rule: Rule, columns: &Columns, last: Last, r
     let firsts = end.firsts;
     let near = match rule {
         Rule::Float | Rule::Down => None,
-        _ if rows.sums.len() <= near::EXACT_ROWS => None,
-        _ => Near::of(rule, columns, &last, end.raised(), firsts),
+        _ if rows.count <= near::EXACT_ROWS => None,
+        _ => Near::of::<TILE>(rule, [scale(columns, firsts[0]), scale(columns, firsts[1])], &last, end.raised()),
     };
     if let Some(scales) = near {
-        return nearly_by_signs(near::has_signs(rule, &last), rule, columns, rows, &mut to, &scales, &end);
+        let have_signs = near::has_signs(rule, &last);
+        return nearly_by_signs::<TILE>(have_signs, rows, &mut to, &scales, &end, |sums, terms| {
+            in_doubt(rule, columns, last, firsts, sums, terms)
+        });
     }
     if let Rule::Float = rule
         && let Some(scales) = Small::of(columns, &last, firsts)
@@ -61,7 +65,8 @@ pub(in crate::kernel) fn requantize(rule: Rule, columns: &Columns, last: Last, r
 }
 
 /// For kernels of such vectors.
-pub(in crate::kernel) static PANEL_FNS: PanelFns = PanelFns { write: write_panel, finish: finish_panel };
+pub(in crate::kernel) static PANEL_FNS: PanelFns =
+    PanelFns { write: write_panel, finish: finish_panel, bytes: wide::bytes };
 
 /// As [`PanelFns::write`]. What is added to numbers before they are rounded, half of one and the offset, lies in `above`.
 #[target_feature(enable = "avx2,fma")]
@@ -70,7 +75,7 @@ fn write_panel(rule: Rule, columns: &Columns, cols: usize, last: Last, to: &mut 
     let scales = match rule {
         Rule::Down => None,
         Rule::Float => Small::of(columns, &last, end.firsts).map(|[a, b]| [Near::by(a), Near::by(b)]),
-        _ => Near::of(rule, columns, &last, end.raised(), end.firsts),
+        _ => Near::of::<TILE>(rule, [scale(columns, 0), scale(columns, LANES)], &last, end.raised()),
     };
     let Some(scales) = scales else { return false };
     let floats = |x, y| lanes([_mm256_castps_si256(x), _mm256_castps_si256(y)]);
@@ -120,7 +125,7 @@ unsafe fn finish_panel(
     rows: Range<usize>,
     cols: Range<usize>,
 ) {
-    let rows_of_sums = Rows::<WIDTH> { sums: sums.as_chunks().0, terms, cols: cols.len() };
+    let rows_of_sums = Rows::<WIDTH>::of_tile(sums.as_chunks().0, terms, cols.len());
     // SAFETY: this function's own promise.
     let mut to = unsafe { out.block(rows, cols) };
     let firsts = firsts(rows_of_sums.cols > LANES);
@@ -131,27 +136,28 @@ unsafe fn finish_panel(
         let scales = [Small::by(&scales[0]), Small::by(&scales[1])];
         return floats(panel.last, rows_of_sums, &mut to, &scales, &end);
     }
-    let columns = columns_of(panel, Words::Same(0));
-    nearly_by_signs(panel.signs != 0, panel.rule, &columns, rows_of_sums, &mut to, &scales, &end);
+    nearly_by_signs::<PANEL>(panel.signs != 0, rows_of_sums, &mut to, &scales, &end, |sums, terms| {
+        let columns = columns_of(panel, Words::Ints(panel.added.as_flattened()));
+        in_doubt(panel.rule, &columns, panel.last, firsts, sums, terms)
+    });
 }
 
 /// As [`nearly`].
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn nearly_by_signs(
+fn nearly_by_signs<const PLACE: usize>(
     have_signs: bool,
-    rule: Rule,
-    columns: &Columns,
     rows: Rows<WIDTH>,
     to: &mut Block<u8>,
     scales: &[Near; 2],
     end: &End,
+    exact: impl Fn(Fours, [[Vector; 2]; 2]) -> Vector,
 ) {
     match (have_signs, rows.terms.is_empty()) {
-        (true, true) => nearly::<true, false>(rule, columns, rows, to, scales, end),
-        (true, false) => nearly::<true, true>(rule, columns, rows, to, scales, end),
-        (false, true) => nearly::<false, false>(rule, columns, rows, to, scales, end),
-        (false, false) => nearly::<false, true>(rule, columns, rows, to, scales, end),
+        (true, true) => nearly::<true, false, PLACE>(rows, to, scales, end, exact),
+        (true, false) => nearly::<true, true, PLACE>(rows, to, scales, end, exact),
+        (false, true) => nearly::<false, false, PLACE>(rows, to, scales, end, exact),
+        (false, false) => nearly::<false, true, PLACE>(rows, to, scales, end, exact),
     }
 }
 
@@ -169,37 +175,52 @@ fn floats(last: Last, rows: Rows<WIDTH>, to: &mut Block<u8>, scales: &[Small; 2]
     });
 }
 
+/// Where rows become bytes. What is not the same function in one place and another is inlined in both.
+const TILE: usize = 0;
+const PANEL: usize = 1;
+const WIDE: usize = 2;
+
 /// In floats; what is in doubt goes the exact way.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn nearly<const HAVE_SIGNS: bool, const HAVE_TERMS: bool>(
-    rule: Rule,
-    columns: &Columns,
+fn nearly<const HAVE_SIGNS: bool, const HAVE_TERMS: bool, const PLACE: usize>(
     rows: Rows<WIDTH>,
     to: &mut Block<u8>,
     scales: &[Near; 2],
     end: &End,
+    exact: impl Fn(Fours, [[Vector; 2]; 2]) -> Vector,
 ) {
+    each::<HAVE_TERMS>(end, rows, to, |sums, terms| {
+        sure_bytes::<HAVE_SIGNS, PLACE>(sums, terms, scales, end).unwrap_or_else(|| exact(sums, terms))
+    });
+}
+
+/// Their bytes, if no number is in doubt.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn sure_bytes<const HAVE_SIGNS: bool, const PLACE: usize>(
+    sums: Fours,
+    terms: [[Vector; 2]; 2],
+    scales: &[Near; 2],
+    end: &End,
+) -> Option<Vector> {
     // Words of two vectors by turns, within halves.
     const Y: i32 = 0b_1010_1010;
     let in_doubt_at_most = _mm256_set1_epi16(near::IN_DOUBT as i16 - 1);
     let in_order = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15));
-    let bytes = |sums: Fours, terms: [[Vector; 2]; 2]| {
-        let words = |pair: usize| {
-            let [x, y] = end.sums(sums[pair], terms[pair]);
-            let (x, y) = (scales[0].units::<HAVE_SIGNS>(x), scales[1].units::<HAVE_SIGNS>(y));
-            let whole = _mm256_blend_epi16::<Y>(_mm256_srli_epi32::<16>(x), y);
-            (whole, _mm256_blend_epi16::<Y>(x, _mm256_slli_epi32::<16>(y)))
-        };
-        let ((upper, rest_above), (lower, rest_below)) = (words(0), words(1));
-        let least = _mm256_min_epu16(rest_above, rest_below);
-        let is_in_doubt = _mm256_cmpeq_epi16(least, _mm256_min_epu16(least, in_doubt_at_most));
-        match _mm256_movemask_epi8(is_in_doubt) {
-            0 => end.in_order(_mm256_shuffle_epi8(end.confined(upper, lower), in_order)),
-            _ => in_doubt(rule, columns, end, sums, terms),
-        }
+    let words = |pair: usize| {
+        let [x, y] = end.sums(sums[pair], terms[pair]);
+        let (x, y) = (scales[0].units::<HAVE_SIGNS>(x), scales[1].units::<HAVE_SIGNS>(y));
+        let whole = _mm256_blend_epi16::<Y>(_mm256_srli_epi32::<16>(x), y);
+        (whole, _mm256_blend_epi16::<Y>(x, _mm256_slli_epi32::<16>(y)))
     };
-    each::<HAVE_TERMS>(end, rows, to, bytes);
+    let ((upper, rest_above), (lower, rest_below)) = (words(0), words(1));
+    let least = _mm256_min_epu16(rest_above, rest_below);
+    let is_in_doubt = _mm256_cmpeq_epi16(least, _mm256_min_epu16(least, in_doubt_at_most));
+    match _mm256_movemask_epi8(is_in_doubt) {
+        0 => Some(end.in_order(_mm256_shuffle_epi8(end.confined(upper, lower), in_order))),
+        _ => None,
+    }
 }
 
 #[inline]
@@ -224,8 +245,15 @@ fn store_halves(bytes: __m128i, upper: &mut [u8; LANES], lower: &mut [u8; LANES]
 #[cold]
 #[inline(never)]
 #[target_feature(enable = "avx2,fma")]
-fn in_doubt(rule: Rule, columns: &Columns, end: &End, sums: Fours, terms: [[Vector; 2]; 2]) -> Vector {
-    let firsts = end.firsts;
+fn in_doubt(
+    rule: Rule,
+    columns: &Columns,
+    last: Last,
+    firsts: [usize; 2],
+    sums: Fours,
+    terms: [[Vector; 2]; 2],
+) -> Vector {
+    let end = End::of(columns, last, firsts[1] > 0);
     if let Rule::Once = rule {
         let scales = [Once::of(columns, firsts[0]), Once::of(columns, firsts[1])];
         return end.scaled(sums, terms, |half, x| scales[half].once(x));
@@ -257,15 +285,26 @@ fn part(values: &[i32; WIDTH], first: usize) -> &[i32; LANES] {
     values[first..].first_chunk().expect("as many more as there are lanes")
 }
 
+/// The factors of columns from `first` on, and their exponents.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn scale(columns: &Columns, first: usize) -> [Vector; 2] {
+    [words(columns.factor, first), words(columns.exponent, first)]
+}
+
 /// Of columns from `first` on; 0 for those that have none.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn words(words: Words, first: usize) -> Vector {
-    let (data, len) = match words {
+    let (data, len): (*const i32, usize) = match words {
         Words::Same(x) => return all(x),
         Words::Ints(values) => (values.as_ptr(), values.len()),
         Words::Floats(values) => (values.as_ptr().cast(), values.len()),
     };
+    if first + LANES <= len {
+        // SAFETY: as much lies within the slice.
+        return resume(unsafe { &*data.add(first).cast() });
+    }
     let left = len.saturating_sub(first).min(LANES) as i32;
     let is_there = _mm256_cmpgt_epi32(all(left), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
     // SAFETY: what is loaded lies within the slice.
@@ -378,30 +417,30 @@ fn each<const HAVE_TERMS: bool>(
     let term = |i: usize| all(if HAVE_TERMS { rows.term(i) } else { 0 });
     let mut i = 0;
     // Whole panels, or the first halves of some, where nothing else is to be looked at.
-    while let Some(two) = rows.sums.get(i..i + 2)
+    while i + 2 <= rows.count
         && let Some([to_upper, to_lower]) = to.whole::<2, WIDTH>()
     {
-        let halves = |row: usize| [part(&two[row], 0), part(&two[row], LANES)];
+        let halves = |j: usize| [part(rows.row(i + j), 0), part(rows.row(i + j), LANES)];
         let bytes = bytes([halves(0), halves(1)], [[term(i); 2], [term(i + 1); 2]]);
         store(to_upper, _mm256_castsi256_si128(bytes));
         store(to_lower, _mm256_extracti128_si256::<1>(bytes));
         i += 2;
     }
-    while let Some(four) = rows.sums.get(i..i + 4)
+    while i + 4 <= rows.count
         && let Some([a, b, c, d]) = to.whole::<4, LANES>()
     {
         let terms = rows.terms.get(i..).and_then(|terms| terms.first_chunk()).filter(|_| HAVE_TERMS);
         let &[p, q, r, s] = terms.unwrap_or(&[0; 4]);
-        let pair = |row: usize| [part(&four[row], 0), part(&four[row + 1], 0)];
+        let pair = |j: usize| [part(rows.row(i + j), 0), part(rows.row(i + j + 1), 0)];
         let bytes = bytes([pair(0), pair(2)], [[all(p), all(q)], [all(r), all(s)]]);
         store_halves(_mm256_castsi256_si128(bytes), a, b);
         store_halves(_mm256_extracti128_si256::<1>(bytes), c, d);
         i += 4;
     }
     let both = end.both();
-    while i < rows.sums.len() {
+    while i < rows.count {
         // Beyond the last row there is no place.
-        let row = |j: usize| &rows.sums[(i + j).min(rows.sums.len() - 1)];
+        let row = |j: usize| rows.row((i + j).min(rows.count - 1));
         let (sums, terms) = match both {
             true => {
                 let halves = |j: usize| [part(row(j), 0), part(row(j), LANES)];

@@ -14,8 +14,10 @@ use std::ops::Range;
 mod down;
 mod scales;
 mod units;
+mod wide;
 
 pub(in crate::kernel) use units::Finisher;
+pub(in crate::kernel) use wide::bytes;
 
 const LANES: usize = 16;
 
@@ -65,17 +67,14 @@ fn by_rule<const W: usize, const ROWS: usize, const HAVE_TERMS: bool>(
     to: &Block<u8>,
 ) {
     if !matches!(rule, Rule::Float | Rule::Down)
-        && rows.sums.len() > near::EXACT_ROWS
-        && let Some(scales) = Near::of::<ROWS>(rule, columns, last)
+        && rows.count > near::EXACT_ROWS
+        && let Some(scales) = Near::of::<TILE>(rule, [scale::<ROWS>(columns, 0), scale::<ROWS>(columns, 1)], last)
     {
         let end = End::of::<ROWS>(columns, last);
+        let exact = |sums: [&_; ROWS], terms: &_| in_doubt::<W, ROWS, HAVE_TERMS>(rule, columns, last, sums, terms);
         return match near::has_signs(rule, last) {
-            true => {
-                nearly::<W, ROWS, HAVE_TERMS, true, false>(rule, columns, last, rows, to, &scales, &end, near::SURE)
-            }
-            false => {
-                nearly::<W, ROWS, HAVE_TERMS, false, false>(rule, columns, last, rows, to, &scales, &end, near::SURE)
-            }
+            true => nearly::<W, ROWS, HAVE_TERMS, true, TILE>(rows, to, &scales, &end, near::SURE, exact),
+            false => nearly::<W, ROWS, HAVE_TERMS, false, TILE>(rows, to, &scales, &end, near::SURE, exact),
         };
     }
     if let Rule::Float = rule
@@ -122,33 +121,49 @@ fn by_rule<const W: usize, const ROWS: usize, const HAVE_TERMS: bool>(
     }
 }
 
-/// In floats; what is in doubt goes the exact way. Not the same function `BY_PANEL`, so that it is inlined in both places.
+/// Where rows become bytes. What is not the same function in one place and another is inlined in both.
+const TILE: usize = 0;
+const PANEL: usize = 1;
+const WIDE: usize = 2;
+
+/// In floats; what is in doubt goes the exact way.
 #[inline]
-#[allow(clippy::too_many_arguments, reason = "they stay in registers")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-fn nearly<const W: usize, const ROWS: usize, const HAVE_TERMS: bool, const HAVE_SIGNS: bool, const BY_PANEL: bool>(
-    rule: Rule,
-    columns: &Columns,
-    last: &Last,
+fn nearly<const W: usize, const ROWS: usize, const HAVE_TERMS: bool, const HAVE_SIGNS: bool, const PLACE: usize>(
     rows: &Rows<W>,
     to: &Block<u8>,
     scales: &[Near; 2],
     end: &End,
     sure: f32,
+    exact: impl Fn([&[i32; W]; ROWS], &[i32; ROWS]) -> Vector,
 ) {
-    let offset = _mm512_set1_epi16((last.offset - end.lowered()) as i16);
     each::<W, ROWS, HAVE_TERMS>(rows, to, |sums, terms| {
-        let words = |pair: usize| {
-            let [x, y] = end.sums::<W, ROWS, HAVE_TERMS>(sums, terms, pair);
-            let ((x, lost_of_x), (y, lost_of_y)) = (scales[0].round::<HAVE_SIGNS>(x), scales[1].round::<HAVE_SIGNS>(y));
-            (_mm512_adds_epi16(_mm512_packs_epi32(x, y), offset), greater(lost_of_x, lost_of_y))
-        };
-        let ((upper, lost_above), (lower, lost_below)) = (words(0), words(1));
-        match _mm512_cmp_ps_mask::<_CMP_GT_OQ>(greater(lost_above, lost_below), _mm512_set1_ps(sure)) {
-            0 => end.bytes(upper, lower),
-            _ => in_doubt::<W, ROWS, HAVE_TERMS>(rule, columns, last, sums, terms),
-        }
+        sure_bytes::<W, ROWS, HAVE_TERMS, HAVE_SIGNS, PLACE>(sums, terms, scales, end, sure)
+            .unwrap_or_else(|| exact(sums, terms))
     });
+}
+
+/// Their bytes, if no number is in doubt.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+fn sure_bytes<const W: usize, const ROWS: usize, const HAVE_TERMS: bool, const HAVE_SIGNS: bool, const PLACE: usize>(
+    sums: [&[i32; W]; ROWS],
+    terms: &[i32; ROWS],
+    scales: &[Near; 2],
+    end: &End,
+    sure: f32,
+) -> Option<Vector> {
+    let offset = _mm512_set1_epi16((end.offset - end.lowered()) as i16);
+    let words = |pair: usize| {
+        let [x, y] = end.sums::<W, ROWS, HAVE_TERMS>(sums, terms, pair);
+        let ((x, lost_of_x), (y, lost_of_y)) = (scales[0].round::<HAVE_SIGNS>(x), scales[1].round::<HAVE_SIGNS>(y));
+        (_mm512_adds_epi16(_mm512_packs_epi32(x, y), offset), greater(lost_of_x, lost_of_y))
+    };
+    let ((upper, lost_above), (lower, lost_below)) = (words(0), words(1));
+    match _mm512_cmp_ps_mask::<_CMP_GT_OQ>(greater(lost_above, lost_below), _mm512_set1_ps(sure)) {
+        0 => Some(end.bytes(upper, lower)),
+        _ => None,
+    }
 }
 
 /// The bytes of rows of which a number was too close to a tie.
@@ -159,7 +174,7 @@ fn in_doubt<const W: usize, const ROWS: usize, const HAVE_TERMS: bool>(
     rule: Rule,
     columns: &Columns,
     last: &Last,
-    sums: &[[i32; W]; ROWS],
+    sums: [&[i32; W]; ROWS],
     terms: &[i32; ROWS],
 ) -> Vector {
     let scales = [Fixed::of::<ROWS>(rule, columns, 0), Fixed::of::<ROWS>(rule, columns, 1)];
@@ -173,7 +188,7 @@ fn in_doubt<const W: usize, const ROWS: usize, const HAVE_TERMS: bool>(
 }
 
 /// For kernels of such vectors.
-pub(in crate::kernel) static PANEL_FNS: PanelFns = PanelFns { write: relay_panel, finish: finish_panel };
+pub(in crate::kernel) static PANEL_FNS: PanelFns = PanelFns { write: relay_panel, finish: finish_panel, bytes };
 
 /// As [`PanelFns::finish`].
 ///
@@ -188,7 +203,7 @@ pub(in crate::kernel) unsafe fn finish_panel(
     rows: Range<usize>,
     cols: Range<usize>,
 ) {
-    let rows_of_sums = &Rows { sums: sums.as_chunks().0, terms, cols: cols.len() };
+    let rows_of_sums = &Rows::of_tile(sums.as_chunks().0, terms, cols.len());
     // SAFETY: this function's own promise.
     let to = unsafe { out.block(rows, cols) };
     if let Rule::Down = panel.rule {
@@ -206,13 +221,28 @@ pub(in crate::kernel) unsafe fn finish_panel(
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 fn by_panel<const ROWS: usize>(panel: &Panel, rows: &Rows<{ 2 * LANES }>, to: &Block<u8>) {
     let (scales, end) = (Near::of_panel::<ROWS>(panel), End::of_panel::<ROWS>(panel));
-    let columns = columns_of(panel, Words::Ints(panel.added.as_flattened()));
-    let &Panel { rule, ref last, sure, .. } = panel;
-    match (rows.terms.is_empty(), panel.signs != 0) {
-        (true, true) => nearly::<_, ROWS, false, true, true>(rule, &columns, last, rows, to, &scales, &end, sure),
-        (true, false) => nearly::<_, ROWS, false, false, true>(rule, &columns, last, rows, to, &scales, &end, sure),
-        (false, true) => nearly::<_, ROWS, true, true, true>(rule, &columns, last, rows, to, &scales, &end, sure),
-        (false, false) => nearly::<_, ROWS, true, false, true>(rule, &columns, last, rows, to, &scales, &end, sure),
+    match rows.terms.is_empty() {
+        true => by_signs::<ROWS, false>(panel, rows, to, &scales, &end),
+        false => by_signs::<ROWS, true>(panel, rows, to, &scales, &end),
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+fn by_signs<const ROWS: usize, const HAVE_TERMS: bool>(
+    panel: &Panel,
+    rows: &Rows<{ 2 * LANES }>,
+    to: &Block<u8>,
+    scales: &[Near; 2],
+    end: &End,
+) {
+    let exact = |sums: [&_; ROWS], terms: &_| {
+        let columns = columns_of(panel, Words::Ints(panel.added.as_flattened()));
+        in_doubt::<_, ROWS, HAVE_TERMS>(panel.rule, &columns, &panel.last, sums, terms)
+    };
+    match panel.signs {
+        0 => nearly::<_, ROWS, HAVE_TERMS, false, PANEL>(rows, to, scales, end, panel.sure, exact),
+        _ => nearly::<_, ROWS, HAVE_TERMS, true, PANEL>(rows, to, scales, end, panel.sure, exact),
     }
 }
 
@@ -238,7 +268,7 @@ pub(in crate::kernel) fn relay_panel(
         Rule::Float => (Near::of_floats::<2>(columns, &last), f32::INFINITY),
         // Products wrap around.
         Rule::Down => return false,
-        _ => (Near::of::<2>(rule, columns, &last), near::SURE),
+        _ => (Near::of::<TILE>(rule, [scale::<2>(columns, 0), scale::<2>(columns, 1)], &last), near::SURE),
     };
     let Some([first, second]) = scales else { return false };
     let end = End::of::<2>(columns, &last);
@@ -319,7 +349,7 @@ pub(in crate::kernel) fn relay_doubts(panel: &Panel, sums: &[i32; 2 * LANES]) ->
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 pub(in crate::kernel) fn relay_row(panel: &Panel, sums: &[i32; 2 * LANES]) -> [u8; 2 * LANES] {
     let columns = columns_of(panel, Words::Same(0));
-    let bytes = in_doubt::<_, 2, false>(panel.rule, &columns, &panel.last, &[*sums; 2], &[0; 2]);
+    let bytes = in_doubt::<_, 2, false>(panel.rule, &columns, &panel.last, [sums; 2], &[0; 2]);
     let mut row = [0; 2 * LANES];
     // SAFETY: the array covers the 32 bytes written.
     unsafe { _mm256_storeu_si256(row.as_mut_ptr().cast(), _mm512_castsi512_si256(bytes)) }
@@ -332,38 +362,47 @@ pub(in crate::kernel) fn relay_row(panel: &Panel, sums: &[i32; 2 * LANES]) -> [u
 fn each<const W: usize, const ROWS: usize, const HAVE_TERMS: bool>(
     rows: &Rows<W>,
     to: &Block<u8>,
-    bytes: impl Fn(&[[i32; W]; ROWS], &[i32; ROWS]) -> Vector,
+    bytes: impl Fn([&[i32; W]; ROWS], &[i32; ROWS]) -> Vector,
 ) {
     let mut to = to.clone();
-    let (groups, rest) = rows.sums.as_chunks::<ROWS>();
-    let (group_terms, rest_of_terms) = rows.terms.as_chunks::<ROWS>();
-    for (i, sums) in groups.iter().enumerate() {
-        let terms = if HAVE_TERMS { &group_terms[i] } else { &[0; ROWS] };
-        put::<ROWS>(bytes(sums, terms), &mut to);
+    let mut i = 0;
+    while i + ROWS <= rows.count {
+        let terms = if HAVE_TERMS { rows.terms[i..].first_chunk().expect("one for each row") } else { &[0; ROWS] };
+        put::<ROWS>(bytes(std::array::from_fn(|j| rows.row(i + j)), terms), &mut to);
+        i += ROWS;
     }
-    if let Some(last) = rest.len().checked_sub(1) {
+    if i < rows.count {
         // The last row again and again, so that no number is in doubt that is not there.
-        let (mut sums, mut terms) = ([[0; W]; ROWS], [0; ROWS]);
-        for i in 0..ROWS {
-            sums[i] = rest[i.min(last)];
-            if HAVE_TERMS {
-                terms[i] = rest_of_terms[i.min(last)];
-            }
+        let place = |j: usize| (i + j).min(rows.count - 1);
+        let mut terms = [0; ROWS];
+        if HAVE_TERMS {
+            terms.iter_mut().enumerate().for_each(|(j, term)| *term = rows.terms[place(j)]);
         }
-        put::<ROWS>(bytes(&sums, &terms), &mut to);
+        put::<ROWS>(bytes(std::array::from_fn(|j| rows.row(place(j))), &terms), &mut to);
     }
+}
+
+/// The factors of one of two vectors of columns, and their exponents.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+fn scale<const ROWS: usize>(columns: &Columns, half: usize) -> [Vector; 2] {
+    [of_columns::<ROWS>(columns.factor, half), of_columns::<ROWS>(columns.exponent, half)]
 }
 
 /// One of two vectors of what each column has, where so many rows go together; 0 for columns that have none.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 fn of_columns<const ROWS: usize>(words: Words, half: usize) -> Vector {
-    let (data, len) = match words {
+    let (data, len): (*const i32, usize) = match words {
         Words::Same(x) => return _mm512_set1_epi32(x),
         Words::Ints(values) => (values.as_ptr(), values.len()),
         Words::Floats(values) => (values.as_ptr().cast(), values.len()),
     };
     let first = if ROWS == 2 { half * LANES } else { 0 };
+    if ROWS == 2 && first + LANES <= len {
+        // SAFETY: as much lies within the slice.
+        return resume(unsafe { &*data.add(first).cast() });
+    }
     let left = len.saturating_sub(first).min(LANES);
     // SAFETY: what is loaded lies within the slice.
     let vector = unsafe { _mm512_maskz_loadu_epi32(((1u32 << left) - 1) as u16, data.wrapping_add(first)) };
@@ -426,7 +465,7 @@ impl End {
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
     fn sums<const W: usize, const ROWS: usize, const HAVE_TERMS: bool>(
         &self,
-        sums: &[[i32; W]; ROWS],
+        sums: [&[i32; W]; ROWS],
         terms: &[i32; ROWS],
         pair: usize,
     ) -> [Vector; 2] {
@@ -456,7 +495,7 @@ impl End {
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
     fn scaled<const W: usize, const ROWS: usize, const HAVE_TERMS: bool>(
         &self,
-        sums: &[[i32; W]; ROWS],
+        sums: [&[i32; W]; ROWS],
         terms: &[i32; ROWS],
         scaled: impl Fn(usize, Vector) -> Vector,
     ) -> Vector {

@@ -172,7 +172,7 @@ fn check(case: &Layers) {
         Scaling::Fixed(rounding) => {
             let (multiplier, exponent) =
                 (of_axis(case.scale_axis, &multipliers, shape), of_axis(case.scale_axis, &exponents, shape));
-            Stage::Scale(Scale::new(multiplier, exponent, case.offset_after, rounding))
+            Stage::Scale(Scale::new(multiplier, exponent, case.offset_after, rounding).unwrap())
         }
         Scaling::Floats => {
             Stage::ScaleF32 { scale: of_axis(case.scale_axis, &floats, shape), offset_after: case.offset_after }

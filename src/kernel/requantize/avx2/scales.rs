@@ -18,7 +18,13 @@ fn even_and_odd(x: Vector) -> [Vector; 2] {
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn right(columns: &Columns, first: usize) -> Vector {
-    _mm256_and_si256(_mm256_sub_epi32(all(0), words(columns.exponent, first)), all(31))
+    right_by(words(columns.exponent, first))
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn right_by(exponent: Vector) -> Vector {
+    _mm256_and_si256(_mm256_sub_epi32(all(0), exponent), all(31))
 }
 
 /// Two products of 64 bits for each two lanes: of the even ones, and of the odd ones.
@@ -222,17 +228,24 @@ pub(super) struct Near {
 }
 
 impl Near {
-    /// Scales of both vectors, if they and what comes after them suit.
+    /// Of the factors and exponents of both vectors, if they and what comes after them suit.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    pub(super) fn of(rule: Rule, columns: &Columns, last: &Last, raised: i32, firsts: [usize; 2]) -> Option<[Self; 2]> {
+    pub(super) fn of<const PLACE: usize>(
+        rule: Rule,
+        scales: [[Vector; 2]; 2],
+        last: &Last,
+        raised: i32,
+    ) -> Option<[Self; 2]> {
         if !near::suits(last) {
             return None;
         }
         let half = _mm256_set1_ps(near::half_and(last.offset + raised) as f32);
-        let has_signs = near::has_signs(rule, last);
-        let scale = |first: usize| {
-            let (factor, right) = (words(columns.factor, first), right(columns, first));
+        let mask = |is: bool| all(if is { -1 } else { 0 });
+        let may_be_nudged = mask(!matches!(rule, Rule::Once));
+        let has_no_signs = _mm256_castsi256_ps(mask(!near::has_signs(rule, last)));
+        let scale = |[factor, exponent]: [Vector; 2]| {
+            let right = right_by(exponent);
             let bits = _mm256_sllv_epi32(all(1), _mm256_add_epi32(right, all(near::COARSE)));
             let fine = _mm256_and_si256(factor, _mm256_sub_epi32(bits, all(1)));
             let is_coarse = _mm256_cmpeq_epi32(fine, all(0));
@@ -243,19 +256,16 @@ impl Near {
             let is_bad = _mm256_or_si256(_mm256_or_si256(is_coarse, is_small), is_whole);
             let is_other = _mm256_andnot_si256(is_zero, is_bad);
             let power = |greatest| _mm256_castsi256_ps(_mm256_slli_epi32::<23>(_mm256_sub_epi32(all(greatest), right)));
-            let is_nudged = _mm256_castsi256_ps(match rule {
-                Rule::Once => all(0),
-                _ => _mm256_cmpgt_epi32(right, all(0)),
-            });
-            let nudge = _mm256_and_ps(is_nudged, power(126 + 16));
+            let is_nudged = _mm256_andnot_si256(is_whole, may_be_nudged);
+            let nudge = _mm256_and_ps(_mm256_castsi256_ps(is_nudged), power(126 + 16));
             let near = Self {
                 scale: _mm256_mul_ps(_mm256_cvtepi32_ps(factor), power(96 + 16)),
                 nudge,
-                half: if has_signs { half } else { _mm256_add_ps(half, nudge) },
+                half: _mm256_add_ps(half, _mm256_and_ps(nudge, has_no_signs)),
             };
             (is_other, near)
         };
-        let ((first_is_other, first), (second_is_other, second)) = (scale(firsts[0]), scale(firsts[1]));
+        let ((first_is_other, first), (second_is_other, second)) = (scale(scales[0]), scale(scales[1]));
         let is_other = _mm256_movemask_epi8(_mm256_or_si256(first_is_other, second_is_other));
         if is_other == 0 { Some([first, second]) } else { None }
     }

@@ -85,8 +85,13 @@ impl Fixed {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 fn right<const ROWS: usize>(columns: &Columns, half: usize) -> Vector {
-    let right = _mm512_sub_epi32(_mm512_setzero_si512(), of_columns::<ROWS>(columns.exponent, half));
-    _mm512_and_si512(right, _mm512_set1_epi32(31))
+    right_by(of_columns::<ROWS>(columns.exponent, half))
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+fn right_by(exponent: Vector) -> Vector {
+    _mm512_and_si512(_mm512_sub_epi32(_mm512_setzero_si512(), exponent), _mm512_set1_epi32(31))
 }
 
 /// As it is, and with the odd lanes in place of the even ones; not by a shift, as for AVX2.
@@ -201,15 +206,15 @@ impl Near {
         [of_half(0), of_half(1)]
     }
 
-    /// Scales of both vectors, if they and the offset suit.
+    /// Of the factors and exponents of both vectors, if they and the offset suit.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-    pub(super) fn of<const ROWS: usize>(rule: Rule, columns: &Columns, last: &Last) -> Option<[Self; 2]> {
+    pub(super) fn of<const PLACE: usize>(rule: Rule, scales: [[Vector; 2]; 2], last: &Last) -> Option<[Self; 2]> {
         if !near::suits(last) {
             return None;
         }
-        let scale = |half: usize| {
-            let (factor, right) = (of_columns::<ROWS>(columns.factor, half), right::<ROWS>(columns, half));
+        let scale = |[factor, exponent]: [Vector; 2]| {
+            let right = right_by(exponent);
             let one = _mm512_set1_epi32(1);
             let bits = _mm512_sllv_epi32(one, _mm512_add_epi32(right, _mm512_set1_epi32(near::COARSE)));
             let has_none = _mm512_testn_epi32_mask(factor, _mm512_sub_epi32(bits, one));
@@ -223,7 +228,7 @@ impl Near {
             let nudge = _mm512_maskz_mov_epi32(is_nudged, power(126));
             (is_other, Self { scale, nudge })
         };
-        let [(first_is_other, first), (second_is_other, second)] = [scale(0), scale(1)];
+        let [(first_is_other, first), (second_is_other, second)] = [scale(scales[0]), scale(scales[1])];
         if first_is_other | second_is_other == 0 { Some([first, second]) } else { None }
     }
 
