@@ -1,6 +1,6 @@
 //! AVX2, for few lines.
 
-use super::vector256::{Vector, add_totals, load, prefetch, resume, spread, store, zero};
+use super::vector256::{Vector, add_totals, load, prefetch, resume, settled, spread, store, zero};
 use std::arch::x86_64::*;
 
 // 10 accumulators at most, 2 registers for the operand, 1 for a few line.

@@ -1,6 +1,6 @@
 //! AVX-VNNI, for few lines.
 
-use super::vector256::{Vector, add_totals, load, prefetch, resume, spread, store, zero};
+use super::vector256::{Vector, add_totals, load, prefetch, resume, settled, spread, store, zero};
 use std::arch::x86_64::*;
 
 // 12 accumulators at most, 2 registers for the operand, 1 for a few line.

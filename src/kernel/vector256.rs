@@ -1,6 +1,7 @@
 //! Vectors of 256 bits: 8 accumulators.
 
 use crate::matrix::Encoding;
+use std::arch::asm;
 use std::arch::x86_64::*;
 
 pub(super) type Vector = __m256i;
@@ -47,6 +48,16 @@ pub(super) fn plus(x: Vector, y: Vector) -> Vector {
 #[target_feature(enable = "avx2")]
 pub(super) fn times(x: Vector, y: Vector) -> Vector {
     _mm256_mullo_epi32(x, y)
+}
+
+/// The same, which is computed before what follows: else the compiler may begin with so much at once that registers do not hold it.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn settled(value: Vector) -> Vector {
+    let mut value = value;
+    // SAFETY: it does nothing.
+    unsafe { asm!("/* {} */", inout(ymm_reg) value, options(nomem, nostack, preserves_flags)) }
+    value
 }
 
 /// As many of the first lanes as there is room for.

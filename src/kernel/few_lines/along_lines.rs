@@ -1,6 +1,6 @@
 //! How a few lines are multiplied by others that are contiguous at each depth, in vectors of any kind.
 
-/// Defines a module's `along_lines`, in terms of what [`few_lines`] defines, and of the module's own `spread`, `store`, `resume` (sums
+/// Defines a module's `along_lines`, in terms of what [`few_lines`] defines, and of the module's own `spread`, `store`, `settled`, `resume` (sums
 /// that were stored), `columns` (groups of as many lines, given at each depth) and `in_order` (their sums as the lines are).
 macro_rules! along_lines {
     (features: [$($feature:tt),*], lanes: $lanes:literal, group: $group:literal, columns: $columns:literal, runs: $runs:literal,
@@ -112,7 +112,7 @@ macro_rules! along_lines {
                 let b: [Vector; VECTORS] = columns::<UNSIGNED>(*depths);
                 for i in 0..ROWS {
                     for v in 0..VECTORS {
-                        c[i][v] = dot::<UNSIGNED>(c[i][v], lhs[i][g], b[v]);
+                        c[i][v] = settled(dot::<UNSIGNED>(c[i][v], lhs[i][g], b[v]));
                     }
                 }
             }
