@@ -65,7 +65,9 @@ impl Small {
         let is_summed = plain.are_summed(lhs, rhs);
         let tiles = Tiles::new(kernel, shape);
         let room = Room::new(kernel, shape, &tiles, is_in_place, is_ready, is_summed);
-        if room.len(2 * room.acc) > MOST_ROOM {
+        // All sums at once are none of what the second cache has to hold: they fit into the first.
+        let wide = room.wide.saturating_sub(room.acc) * size_of::<i32>();
+        if room.len(2 * room.acc) > MOST_ROOM + wide {
             return None;
         }
         Some(Self { plain, shape, tiles, room })

@@ -1,7 +1,8 @@
 //! How a few lines are multiplied by others that are contiguous at each depth, in vectors of any kind.
 
-/// Defines a module's `along_lines`, in terms of what [`few_lines`] defines, and of the module's own `spread`, `store`, `settled`, `resume` (sums
-/// that were stored), `columns` (groups of as many lines, given at each depth) and `in_order` (their sums as the lines are).
+/// Defines a module's `along_lines`, in terms of what [`few_lines`] defines, and of the module's own `spread`, `store`, `resume` (sums
+/// that were stored), `settled` (sums that are computed before what follows, if registers hold no more), `columns` (groups of as many
+/// lines, given at each depth) and `in_order` (their sums as the lines are).
 macro_rules! along_lines {
     (features: [$($feature:tt),*], lanes: $lanes:literal, group: $group:literal, columns: $columns:literal, runs: $runs:literal,
      strips: [$($strip:literal)*] $(,)?) => {
