@@ -4,7 +4,7 @@
 //! accumulators by their bits. A tile passes through the stages one after the other, each a plain loop over its rows.
 
 use crate::kernel::panel::BytesFn;
-use crate::kernel::{Kernel, Loop, Vectors};
+use crate::kernel::{Kernel, Loop, Rule, Vectors};
 use crate::matrix::Output;
 
 mod activation;
@@ -151,6 +151,18 @@ pub(crate) struct BytesOf<'f, 'a> {
 }
 
 impl BytesOf<'_, '_> {
+    /// Whether panels are kept for that.
+    #[inline(always)]
+    pub(crate) fn are_kept(&self) -> bool {
+        self.kept.is_some()
+    }
+
+    /// Whether it is EightBitIntGemm's pipeline.
+    #[inline(always)]
+    pub(crate) fn is_down(&self) -> bool {
+        matches!(self.layer.rule(), Rule::Down)
+    }
+
     /// Turns rows of sums, `pitch` apart, into those of a region of whole panels, to which nothing but offsets is to be added. Of the
     /// last row, too, there are as many sums as panels have columns. What is added to rows is computed in `room`, of a number for each.
     ///

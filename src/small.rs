@@ -178,8 +178,8 @@ impl Small {
             return unsafe { multiply(&tile, &sums) };
         }
         if let Some(offsets) = uniform
-            && self.is_wide(finish.kept(offsets).is_some(), may_relay)
             && let Some(bytes) = finish.bytes(kernel, offsets)
+            && self.is_wide(&bytes, may_relay)
             && let Some(multiply) = kernel.sums_of_small(depth)
         {
             return self.make_bytes(work, ready, multiply, bytes);
@@ -206,13 +206,14 @@ impl Small {
         }
     }
 
-    /// Whether a product into bytes takes less time if all is multiplied first, where panels are kept, and where tiles may be relayed
-    /// (measured).
+    /// Whether a product into bytes takes less time if all is multiplied first (measured), where tiles may be relayed.
     #[inline(always)]
-    fn is_wide(&self, is_kept: bool, may_relay: bool) -> bool {
+    fn is_wide(&self, bytes: &BytesOf, may_relay: bool) -> bool {
         let Self { plain: Plain { kernel, .. }, shape: Shape { rows, cols, .. }, ref room, .. } = *self;
-        let panels = if is_kept { 4 } else { 2 };
-        room.wide > 0 && cols >= panels * kernel.width && (!may_relay || !is_kept && rows <= MOST_ROWS_RATHER_WIDE)
+        let panels = if bytes.are_kept() { 4 } else { 2 };
+        // Relays of AMX make bytes of EightBitIntGemm's pipeline sooner than tiles do, as which they are made here.
+        let is_slow = bytes.are_kept() || rows > MOST_ROWS_RATHER_WIDE || kernel.takes_panels() && bytes.is_down();
+        room.wide > 0 && cols >= panels * kernel.width && !(may_relay && is_slow)
     }
 
     /// Multiplies all rows by all panels before any sum becomes a byte: so what tiles have in common is found once.
