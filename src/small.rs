@@ -211,7 +211,7 @@ impl Small {
     fn is_wide(&self, bytes: &BytesOf, may_relay: bool) -> bool {
         let Self { plain: Plain { kernel, .. }, shape: Shape { rows, cols, .. }, ref room, .. } = *self;
         let panels = if bytes.are_kept() { 4 } else { 2 };
-        // Relays of AMX make bytes of EightBitIntGemm's pipeline sooner than tiles do, as which they are made here.
+        // Of EightBitIntGemm's pipeline bytes are made as of tiles here, which takes longer than relays with AMX do.
         let is_slow = bytes.are_kept() || rows > MOST_ROWS_RATHER_WIDE || kernel.takes_panels() && bytes.is_down();
         room.wide > 0 && cols >= panels * kernel.width && !(may_relay && is_slow)
     }
