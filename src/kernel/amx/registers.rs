@@ -95,6 +95,39 @@ macro_rules! load {
     };
 }
 
+/// Multiplies a step. Each register is loaded anew, `then`, by [`load!`] or [`omit!`], as soon as it was used: who loads all that a
+/// step takes, and multiplies then, waits for the one and for the other.
+#[rustfmt::skip]
+macro_rules! multiply_step {
+    (then $load:ident) => {
+        concat!(
+            dot!("tmm0", "tmm4", "tmm6"),
+            ".if {FORM} == {BROAD}\n", load!("tmm6", "[{second} + {group} + 64]", once if "0"), ".endif\n",
+            ".if {WIDE}\n", dot!("tmm1", "tmm4", "tmm7"), ".endif\n",
+            ".if {FORM} == {BROAD}\n",
+            $load!("tmm7", "[{panel} + {group} + {PANEL_STEP} + 64]", once if "0"),
+            dot!("tmm2", "tmm4", "tmm5"),
+            $load!("tmm5", "[{second} + {group} + {PANEL_STEP}]", once if "0"),
+            dot!("tmm3", "tmm4", "tmm6"),
+            ".endif\n",
+            $load!("tmm4", "[{first} + {pitch} + {STEP}]", once if "1"),
+            ".if {FORM} == {TALL}\n", dot!("tmm2", "tmm5", "tmm6"), ".endif\n",
+            $load!("tmm6", "[{panel} + {group} + {PANEL_STEP}]", once if "0"),
+            ".if {FORM} == {TALL} && {WIDE}\n", dot!("tmm3", "tmm5", "tmm7"), ".endif\n",
+            ".if {FORM} == {TALL}\n", $load!("tmm5", "[{second} + {pitch} + {STEP}]", once if "1"), ".endif\n",
+            ".if {FORM} != {BROAD} && {WIDE}\n",
+            $load!("tmm7", "[{panel} + {group} + {PANEL_STEP} + 64]", once if "0"),
+            ".endif\n",
+        )
+    };
+}
+
+macro_rules! omit {
+    ($($what:tt)*) => {
+        ""
+    };
+}
+
 /// What the registers hold stays there from one function to the next: the compiler uses none of them.
 impl Shape {
     /// For lines and panels of these encodings.
@@ -203,32 +236,22 @@ unsafe fn multiply<const SIGNS: usize, const FORM: usize, const WIDE: usize, con
     // SAFETY: this function's own promise.
     unsafe {
         asm!(
-            "2:",
-            load!("tmm6", "[{panel} + {group}]", once if "0"),
             load!("tmm4", "[{first} + {pitch}]", once if "1"),
-            dot!("tmm0", "tmm4", "tmm6"),
-            ".if {FORM} == {TALL}",
-            load!("tmm5", "[{second} + {pitch}]", once if "1"),
-            dot!("tmm2", "tmm5", "tmm6"),
-            ".endif",
-            ".if {WIDE}",
-            load!("tmm7", "[{panel} + {group} + 64]", once if "0"),
-            dot!("tmm1", "tmm4", "tmm7"),
-            ".if {FORM} == {TALL}",
-            dot!("tmm3", "tmm5", "tmm7"),
-            ".endif",
-            ".endif",
-            ".if {FORM} == {BROAD}",
-            load!("tmm5", "[{second} + {group}]", once if "0"),
-            dot!("tmm2", "tmm4", "tmm5"),
-            load!("tmm6", "[{second} + {group} + 64]", once if "0"),
-            dot!("tmm3", "tmm4", "tmm6"),
-            ".endif",
+            load!("tmm6", "[{panel} + {group}]", once if "0"),
+            ".if {WIDE}", load!("tmm7", "[{panel} + {group} + 64]", once if "0"), ".endif",
+            ".if {FORM} == {TALL}", load!("tmm5", "[{second} + {pitch}]", once if "1"), ".endif",
+            ".if {FORM} == {BROAD}", load!("tmm5", "[{second} + {group}]", once if "0"), ".endif",
+            "dec {steps}",
+            "jz 3f",
+            "2:",
+            multiply_step!(then load),
             "add {panel}, {PANEL_STEP}",
             "add {first}, {STEP}",
             "add {second}, {SECOND_STEP}",
             "dec {steps}",
             "jnz 2b",
+            "3:",
+            multiply_step!(then omit),
             panel = inout(reg) panel => _, first = inout(reg) first => _, second = inout(reg) second => _,
             steps = inout(reg) steps => _, pitch = in(reg) pitch, group = in(reg) GROUP,
             SIGNS = const SIGNS, FORM = const FORM, WIDE = const WIDE, STREAMED = const STREAMED,
