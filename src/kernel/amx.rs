@@ -7,7 +7,6 @@
 use super::panel::PanelFns;
 use super::relay::{Bytes, Open, RelayFns, Rows as Few, Strip as Job, TOGETHER, WIDTH};
 use super::requantize::avx512::{bytes, finish_panel, panel};
-use super::vector512::{plus, put, resume, spread, zero};
 use super::{FewLines, Kernel, Large, Tile, avx512vnni};
 use crate::output::{FloatParts, Sums};
 use crate::pack::Groups;
@@ -102,21 +101,31 @@ fn near(of_panel: usize) -> usize {
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 unsafe fn sums(tile: &Tile, sums: &Sums) {
     let panels = sums.cols.len().div_ceil(WIDTH);
-    // Then they go to their place by themselves.
-    let are_final = sums.offsets.1 == 0;
-    let is_fetched = are_final && ahead::pays(&tile.lhs, sums.out.place().1 * size_of::<i32>());
+    let pitch = sums.out.place().1 * size_of::<i32>();
+    if sums.offsets.1 != 0 || are_crowded(tile.lhs.count(), pitch) {
+        // SAFETY: this function's own promise.
+        return unsafe { beside::multiply(tile, panels, sums) };
+    }
+    let is_fetched = ahead::pays(&tile.lhs, pitch);
     // SAFETY: this function's own promise.
     with_room(tile, panels, true, |way, room| unsafe {
         match (way.is_sliced, way.broad(tile)) {
             (true, _) => sums_in::<true, false>(way, room, tile, sums),
-            (false, Some(way)) if are_final => sums_of_two(way, tile, sums, is_fetched),
+            (false, Some(way)) => sums_of_two(way, tile, sums, is_fetched),
             (false, _) if is_fetched => sums_in::<false, true>(way, room, tile, sums),
             (false, _) => sums_in::<false, false>(way, room, tile, sums),
         }
     });
 }
 
-/// In this way, with room for it; the places of sums that go there by themselves are fetched before, if they are.
+/// Whether rows of a result so many bytes apart lie at the same places of caches' pages, and are not near: to go there by themselves
+/// all registers of sums would wait for each row.
+fn are_crowded(rows: usize, pitch: usize) -> bool {
+    pitch.is_multiple_of(2048) && rows.saturating_mul(pitch) >= NEAR
+}
+
+/// In this way, with room for it, if nothing is added for each row: sums go to their place by themselves, which is fetched before if
+/// it is so said.
 ///
 /// # Safety
 /// As for a [`SumsFn`](super::SumsFn).
@@ -128,8 +137,7 @@ unsafe fn sums_in<const SLICED: bool, const FETCHED: bool>(
     tile: &Tile,
     sums: &Sums,
 ) {
-    let count = tile.lhs.count();
-    let (of_panel, terms) = (way.of_panel, sums.terms(count));
+    let (count, of_panel) = (tile.lhs.count(), way.of_panel);
     let (place, stride) = sums.place(count);
     // SAFETY: this function's own promise, which a session is a part of.
     let mut strip = unsafe { Strip::new(tile, way, copied) };
@@ -151,14 +159,11 @@ unsafe fn sums_in<const SLICED: bool, const FETCHED: bool>(
                     let part = sums.panel::<WIDTH>(panel);
                     let (cols, index) = (part.cols.len(), panel - some.start);
                     let is_last = !SLICED || slice + 1 == strip.slices;
-                    // They go there by themselves if nothing is left to be added, and nothing lies beyond them.
-                    let is_direct = is_last && terms.times == 0 && cols == WIDTH;
-                    // SAFETY: it was written above.
-                    let added = has_added.then(|| unsafe { of_cols[index].assume_init_ref() });
-                    // With what is added for each row that of the columns takes less than to begin with it.
-                    let is_late = !SLICED && !is_direct;
+                    // Not those beyond which something lies.
+                    let is_direct = is_last && cols == WIDTH;
                     let from = match slice {
-                        0 => added.filter(|_| !is_late).map(Place::same),
+                        // SAFETY: it was written above.
+                        0 => has_added.then(|| Place::same(unsafe { of_cols[index].assume_init_ref() })),
                         _ => Some(resting[index].place()),
                     };
                     let at = place.wrapping_add(rows.start * stride + panel * WIDTH);
@@ -178,16 +183,8 @@ unsafe fn sums_in<const SLICED: bool, const FETCHED: bool>(
                         }
                         if is_last && !is_direct {
                             let part = part.part(rows.start);
-                            let [left_added, right_added] = match added.filter(|_| is_late) {
-                                Some(added) => [resume(&added.as_chunks().0[0]), resume(&added.as_chunks().0[1])],
-                                None => [zero(); 2],
-                            };
-                            for ((to, sums), row) in part.rows(rows.len()).zip(room.first(rows.len())).zip(rows.clone())
-                            {
-                                let (of_row, sums) = (spread(terms.of(row).to_ne_bytes()), sums.as_chunks().0);
-                                let (left, right) = to.split_at_mut(cols.min(WIDTH / 2));
-                                put(left, plus(plus(resume(&sums[0]), left_added), of_row));
-                                put(right, plus(plus(resume(&sums[1]), right_added), of_row));
+                            for (to, sums) in part.rows(rows.len()).zip(room.first(rows.len())) {
+                                to.copy_from_slice(&sums[..cols]);
                             }
                         }
                     }
@@ -197,7 +194,7 @@ unsafe fn sums_in<const SLICED: bool, const FETCHED: bool>(
     }
 }
 
-/// By two panels at once, if nothing is added for each row.
+/// The same by two panels at once.
 ///
 /// # Safety
 /// As for a [`SumsFn`](super::SumsFn), and the way is broad.

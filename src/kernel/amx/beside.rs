@@ -5,8 +5,10 @@ use super::walk::{ROWS, Room, Rows, Strip, Way, with_room};
 use crate::kernel::panel::Panel;
 use crate::kernel::relay::{Strip as Job, WIDTH};
 use crate::kernel::requantize::avx512::Finisher;
+use crate::kernel::vector512::{plus, put, resume, spread, store};
 use crate::kernel::{FloatColumns, Tile, avx512vnni};
-use crate::output::FloatParts;
+use crate::matrix::Block;
+use crate::output::{FloatParts, Sums};
 use std::ops::Range;
 
 /// What sums become. Rows are counted from the first line of all, and panels from the first of the columns.
@@ -16,6 +18,9 @@ pub(super) trait Outcome {
 
     /// Whether strips may be multiplied in slices: then rows are finished beside the last one, which has to take as long.
     const IS_SLICED: bool;
+
+    /// Whether rows are finished before a part of the next tile is multiplied, and so are there when its sums are to be kept, not after.
+    const IS_BEFORE: bool;
 
     /// How many columns a panel has.
     ///
@@ -70,6 +75,7 @@ unsafe fn multiply_in<O: Outcome, const SLICED: bool>(
     let of_panel = way.of_panel;
     // SAFETY: this function's own promise, which a session is a part of.
     let mut strip = unsafe { Strip::new(tile, way, copied) };
+    strip.is_before = O::IS_BEFORE;
     let share = ROWS.div_ceil(strip.parts).next_multiple_of(TOGETHER);
     // Of two tiles: the one at hand, and the one before; and what the rows of two strips add.
     let (mut rooms, mut terms) = ([Rows::NONE; 2], [[0; ROWS]; 2]);
@@ -168,6 +174,7 @@ impl<'a> Bytes<'a> {
 impl<'a> Outcome for Bytes<'a> {
     type Open = Finisher<'a>;
     const IS_SLICED: bool = true;
+    const IS_BEFORE: bool = false;
 
     #[inline(always)]
     unsafe fn width(&self, panel: usize) -> usize {
@@ -200,12 +207,72 @@ impl<'a> Outcome for Bytes<'a> {
     }
 }
 
+/// What columns add, and the places of the rows that are left.
+pub(super) struct OfSums<'a>([i32; WIDTH], Block<'a, i32>);
+
+impl<'a> Outcome for Sums<'a> {
+    type Open = OfSums<'a>;
+    const IS_SLICED: bool = true;
+    const IS_BEFORE: bool = true;
+
+    #[inline(always)]
+    unsafe fn width(&self, panel: usize) -> usize {
+        self.panel::<WIDTH>(panel).cols.len()
+    }
+
+    #[inline(always)]
+    fn fill_terms(&self, rows: Range<usize>, terms: &mut [i32]) {
+        let of_rows = self.terms(rows.end);
+        terms.iter_mut().zip(rows).for_each(|(term, row)| *term = of_rows.of(row));
+    }
+
+    #[inline(always)]
+    unsafe fn open(&self, rows: Range<usize>, panel: usize) -> OfSums<'a> {
+        let part = self.panel::<WIDTH>(panel).part(rows.start);
+        // SAFETY: this function's own promise.
+        let to = unsafe { self.out.block(part.row..part.row + rows.len(), part.cols.clone()) };
+        OfSums(part.of_cols(), to)
+    }
+
+    #[inline(always)]
+    unsafe fn finish(&self, OfSums(of_cols, to): &mut OfSums<'a>, _: usize, sums: &[[i32; WIDTH]], terms: &[i32]) {
+        // SAFETY: this function's own promise.
+        unsafe { add(of_cols, to, sums, terms) }
+    }
+}
+
+/// Brings rows of sums to their places, and what columns and each row add.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+fn add(of_cols: &[i32; WIDTH], to: &mut Block<i32>, mut sums: &[[i32; WIDTH]], mut terms: &[i32]) {
+    let of_cols = of_cols.as_chunks().0;
+    let (left_added, right_added) = (resume(&of_cols[0]), resume(&of_cols[1]));
+    // In a loop by itself, for it is mostly all there is.
+    while let Some((four, others)) = sums.split_first_chunk::<{ TOGETHER }>()
+        && let Some(to) = to.whole::<TOGETHER, WIDTH>()
+    {
+        let of_four = terms.split_off(..TOGETHER).expect("one for each row");
+        for ((sums, term), to) in four.iter().zip(of_four).zip(to) {
+            let ((sums, to), of_row) = ((sums.as_chunks().0, to.as_chunks_mut().0), spread(term.to_ne_bytes()));
+            store(&mut to[0], plus(plus(resume(&sums[0]), left_added), of_row), true);
+            store(&mut to[1], plus(plus(resume(&sums[1]), right_added), of_row), true);
+        }
+        sums = others;
+    }
+    for ((sums, term), to) in sums.iter().zip(terms).zip(to) {
+        let (sums, of_row) = (sums.as_chunks().0, spread(term.to_ne_bytes()));
+        let (left, right) = to.split_at_mut(to.len().min(WIDTH / 2));
+        put(left, plus(plus(resume(&sums[0]), left_added), of_row));
+        put(right, plus(plus(resume(&sums[1]), right_added), of_row));
+    }
+}
+
 /// The rows' first and the columns of a tile, and what its columns have of their own.
 pub(super) struct OfFloats(usize, Range<usize>, FloatColumns<WIDTH>);
 
 impl Outcome for FloatParts<'_> {
     type Open = OfFloats;
     const IS_SLICED: bool = false;
+    const IS_BEFORE: bool = false;
 
     #[inline(always)]
     unsafe fn width(&self, panel: usize) -> usize {

@@ -178,6 +178,8 @@ pub(super) struct Strip<'a> {
     pub slices: usize,
     of_slice: usize,
     pub parts: usize,
+    /// Whether something else is done before a part, or after it.
+    pub is_before: bool,
     shape: Shape,
     /// What multiplies by panels of no more than half their width, and by others.
     ways: [Multiply; 2],
@@ -232,6 +234,7 @@ impl<'a> Strip<'a> {
             slices,
             of_slice,
             parts: runs * if together == 1 { last } else { last.div_ceil(together) }.max(1),
+            is_before: false,
             shape,
             ways: shape.ways(),
             copies: MaybeUninit::uninit(),
@@ -314,8 +317,13 @@ impl<'a> Strip<'a> {
                     };
                     let (line, steps) = (line.wrapping_add(at * STEP), panel.as_ptr().wrapping_add(at * PANEL_STEP));
                     let other = if is_broad { steps.wrapping_add(of_panel) } else { line.wrapping_add(second * pitch) };
+                    if self.is_before {
+                        beside();
+                    }
                     multiply([line, other], pitch, steps, count);
-                    beside();
+                    if !self.is_before {
+                        beside();
+                    }
                     at += self.together;
                 }
                 if is_last && !self.len.is_multiple_of(STEP) {
