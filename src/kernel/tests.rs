@@ -496,6 +496,24 @@ fn lines_a_memory_page_apart_are_multiplied_as_any_others() {
     }
 }
 
+/// Sums of many such rows may go to their place beside other multiplications.
+#[test]
+fn results_half_a_memory_page_apart_are_as_any_others() {
+    use Encoding::{S8, U8};
+    const PITCH: usize = 2048 / size_of::<i32>();
+    for (rows, cols, depth, [lhs, rhs], offset) in [
+        (400, 96, 64, [U8, S8], 0),
+        (401, 70, 100, [S8, U8], -77),
+        (390, 33, 2000, [S8, S8], 0),
+        (385, 65, 1984, [U8, U8], -77),
+        (800, 32, 200, [U8, S8], 0),
+    ] {
+        let side = |encoding, offset| SideCase { order: Order::DepthContiguous, encoding, gap: 0, offset, slope: 0 };
+        let case = as_given((rows, cols, depth), side(lhs, offset), side(rhs, 0));
+        check(contexts_of_processors(), &Case { gap: PITCH - cols, ..case });
+    }
+}
+
 #[test]
 fn an_unknown_or_unsupported_kernel_is_named() {
     let error = Kernel::named("sse9").err().unwrap().to_string();
