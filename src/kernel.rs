@@ -403,8 +403,8 @@ macro_rules! kernel {
                         $($($wide)::+::interleave_stretch(rows, added, panels))?
                     },
                     #[allow(unused, reason = "not all have it")]
-                    transpose_sixteen: |lines: [&[u8; pack::DEPTHS]; pack::CHUNK], added: u8, to: &mut [_], pitch: usize| {
-                        $($($wide)::+::transpose_sixteen(lines, added, to, pitch))?
+                    transpose_sixteen: |lines: [&[u8; pack::DEPTHS]; pack::CHUNK], ahead: usize, added: u8, to: &mut [_], pitch: usize| {
+                        $($($wide)::+::transpose_sixteen(lines, ahead, added, to, pitch))?
                     },
                     #[allow(unused, reason = "not all have it")]
                     transpose_some: |lines: &[&[u8]], added: u8, to: &mut [_], pitch: usize| {

@@ -242,7 +242,8 @@ pub(crate) struct Shuffle<T, I, J, D, F, R, X, P, S> {
     /// As `interleave_panels`, the lines of four whole panels over a stretch of the depth, given as whole groups of it, if the kernel
     /// says that it has that.
     pub interleave_stretch: R,
-    /// As `transpose`, [`CHUNK`] lines over [`DEPTHS`], if the kernel says that it has that.
+    /// As `transpose`, [`CHUNK`] lines over [`DEPTHS`], if the kernel says that it has that; what lies so many bytes ahead of each is
+    /// fetched.
     pub transpose_sixteen: X,
     /// As `transpose_sixteen`, no more lines and depths than that, as far as there is room. Lines that are not there become 0, as
     /// do depths.

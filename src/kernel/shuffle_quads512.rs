@@ -14,9 +14,6 @@ const SECOND_HALVES: i32 = 0b_11_10_11_10;
 const EVEN_QUARTERS: i32 = 0b_10_00_10_00;
 const ODD_QUARTERS: i32 = 0b_11_01_11_01;
 
-/// How many bytes ahead of those that are transposed a line is fetched.
-const AHEAD: usize = 512;
-
 /// Lines of a panel, at most.
 const MOST: usize = TWO_PANELS / 2;
 
@@ -132,15 +129,22 @@ fn load_some(bytes: &[u8], added: Vector) -> Vector {
     _mm512_maskz_add_epi8(mask, bytes, added)
 }
 
-/// Writes the groups of 16 lines over 64 depths, `pitch` groups from one depth to the next.
+/// Writes the groups of 16 lines over 64 depths, `pitch` groups from one depth to the next, and fetches what lies so many bytes
+/// ahead of each.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-pub(super) fn transpose_sixteen(lines: [&[u8; DEPTHS]; CHUNK], added: u8, to: &mut [[u8; 4]], pitch: usize) {
+pub(super) fn transpose_sixteen(
+    lines: [&[u8; DEPTHS]; CHUNK],
+    ahead: usize,
+    added: u8,
+    to: &mut [[u8; 4]],
+    pitch: usize,
+) {
     let added = _mm512_set1_epi8(added as i8);
     let mut rows = [zero(); CHUNK];
     for (row, line) in rows.iter_mut().zip(lines) {
         // More lines side by side than processors follow by themselves.
-        prefetch(line.as_ptr().wrapping_add(AHEAD));
+        prefetch(line.as_ptr().wrapping_add(ahead));
         *row = _mm512_add_epi8(load(line), added);
     }
     // Looked at once, not for each depth.

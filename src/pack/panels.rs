@@ -22,7 +22,7 @@ pub(crate) fn pack_rhs<const W: usize, const G: usize, const WAY: usize, const W
         impl Fn([&[u8]; G], u8, &mut [[u8; G]], usize),
         impl Fn([&[u8]; G], usize),
         impl Fn(Chunks<FOUR_PANELS>, u8, [&mut [[u8; G]]; 4]),
-        impl Fn([&[u8; DEPTHS]; CHUNK], u8, &mut [[u8; G]], usize),
+        impl Fn([&[u8; DEPTHS]; CHUNK], usize, u8, &mut [[u8; G]], usize),
         impl Fn(&[&[u8]], u8, &mut [[u8; G]], usize),
         impl Fn(&[[u8; G]], Encoding, &mut [i32; W]),
     >,
@@ -93,6 +93,9 @@ pub(crate) fn pack_rhs<const W: usize, const G: usize, const WAY: usize, const W
     gather_runs::<W, G, WIDE, _, _>((src, reading, first), patch, panels, sums, interleave, interleave_panels, add_sums)
 }
 
+/// How many bytes ahead of those that are transposed lines are fetched.
+const AHEAD: usize = 512;
+
 /// Packs panels of lines whose depth is contiguous.
 #[inline(always)]
 fn gather_lines<const W: usize, const G: usize, const WIDE: bool>(
@@ -103,12 +106,15 @@ fn gather_lines<const W: usize, const G: usize, const WIDE: bool>(
     sums: &mut [i32],
     (transpose, transpose_sixteen, transpose_some): (
         impl Fn([&[u8; STRETCH]; LINES], u8, &mut [[u8; G]], usize),
-        impl Fn([&[u8; DEPTHS]; CHUNK], u8, &mut [[u8; G]], usize),
+        impl Fn([&[u8; DEPTHS]; CHUNK], usize, u8, &mut [[u8; G]], usize),
         impl Fn(&[&[u8]], u8, &mut [[u8; G]], usize),
     ),
     add_sums: impl Fn(&[[u8; G]], Encoding, &mut [i32; W]),
 ) {
     let mut sums = sums.as_chunks_mut::<W>().0.iter_mut();
+    // From the end of lines back to the beginning of those of the next panel.
+    let of_next_panel =
+        W.wrapping_mul(src.stride()).wrapping_sub(src.depth.next_multiple_of(DEPTHS).saturating_sub(AHEAD));
     for (i, panel) in panels.chunks_exact_mut(W * src.depth.div_ceil(G)).enumerate() {
         let first = first + i * W;
         let count = src.lines.saturating_sub(first).min(W);
@@ -121,11 +127,13 @@ fn gather_lines<const W: usize, const G: usize, const WIDE: bool>(
         for (groups, from) in panel.chunks_mut(W * DEPTHS / G).zip((0..).step_by(DEPTHS)) {
             if is_wide {
                 let depths = from..src.depth.min(from + DEPTHS);
+                let ahead = if from + AHEAD < src.depth { AHEAD } else { of_next_panel };
                 for left in (0..W).step_by(CHUNK) {
                     let (added, to) = (reading.added(), &mut groups[left..]);
                     if depths.len() == DEPTHS && left + CHUNK <= count {
                         let lines = src.parts(first + left, depths.clone());
-                        transpose_sixteen(lines.map(|line| line.first_chunk().expect("64 depths")), added, to, W);
+                        let lines = lines.map(|line| line.first_chunk().expect("64 depths"));
+                        transpose_sixteen(lines, ahead, added, to, W);
                     } else {
                         // No empty ones in place of others: to load nothing by a mask, from nowhere, takes hundreds of cycles.
                         let mut some: [&[u8]; CHUNK] = [&[]; CHUNK];
