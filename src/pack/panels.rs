@@ -118,14 +118,10 @@ fn gather_lines<const W: usize, const G: usize, const WIDE: bool>(
     for (i, panel) in panels.chunks_exact_mut(W * src.depth.div_ceil(G)).enumerate() {
         let first = first + i * W;
         let count = src.lines.saturating_sub(first).min(W);
-        let is_wide = WIDE && reading.requantization.is_none();
-        let mut lines: [&[u8]; W] = [&[]; W];
-        if !is_wide {
-            lines[..count].iter_mut().enumerate().for_each(|(w, line)| *line = src.run(first + w));
-        }
+        let is_plain = reading.requantization.is_none();
         let mut sums = sums.next();
         for (groups, from) in panel.chunks_mut(W * DEPTHS / G).zip((0..).step_by(DEPTHS)) {
-            if is_wide {
+            if WIDE && is_plain {
                 let depths = from..src.depth.min(from + DEPTHS);
                 let ahead = if from + AHEAD < src.depth { AHEAD } else { of_next_panel };
                 for left in (0..W).step_by(CHUNK) {
@@ -144,10 +140,26 @@ fn gather_lines<const W: usize, const G: usize, const WIDE: bool>(
                         transpose_some(some, added, to, W);
                     }
                 }
+            } else if is_plain && count == W && W.is_multiple_of(LINES) && from + DEPTHS <= src.depth {
+                for (half, groups) in groups.chunks_exact_mut(W * STRETCH / G).enumerate() {
+                    for left in (0..W).step_by(LINES) {
+                        gather_eight(src, (first + left, from + half * STRETCH), |lines| {
+                            transpose(lines, reading.added(), &mut groups[left..], W);
+                        });
+                    }
+                }
             } else {
-                for left in (0..W).step_by(LINES) {
-                    let lines = &lines[left..W.min(left + LINES)];
-                    gather_eight::<W, G>(lines, reading, (first + left, from), &mut groups[left..], &transpose);
+                for (half, groups) in groups.chunks_mut(W * STRETCH / G).enumerate() {
+                    let from = from + half * STRETCH;
+                    for left in (0..W).step_by(LINES) {
+                        let to = &mut groups[left..];
+                        if is_plain && from + STRETCH <= src.depth && left + LINES <= count {
+                            gather_eight(src, (first + left, from), |lines| transpose(lines, reading.added(), to, W));
+                        } else {
+                            let lines = first + left..first + count.clamp(left, left + LINES);
+                            gather_some::<W, G>(src, reading, (lines, from), to, LINES.min(W - left), &transpose);
+                        }
+                    }
                 }
             }
             if let Some(sums) = &mut sums {
@@ -157,81 +169,55 @@ fn gather_lines<const W: usize, const G: usize, const WIDE: bool>(
     }
 }
 
-/// Packs a stretch of up to 8 lines of a panel, from a line and a depth on. Those that are not there are empty.
+/// A stretch of 8 lines, from a line and a depth on.
 #[inline(always)]
-fn gather_eight<const W: usize, const G: usize>(
-    lines: &[&[u8]],
-    reading: &Reading,
-    (first, from): (usize, usize),
-    groups: &mut [[u8; G]],
-    transpose: &impl Fn([&[u8; STRETCH]; LINES], u8, &mut [[u8; G]], usize),
-) {
-    for (half, groups) in groups.chunks_mut(W * STRETCH / G).enumerate() {
-        let from = from + half * STRETCH;
-        if let Some(whole) = stretches(lines, reading, |line| line.get(from..)?.first_chunk()) {
-            transpose(whole, reading.added(), groups, W);
-        } else {
-            gather_some::<W, G>(lines, reading, (first, from), groups, transpose);
-        }
-    }
+fn gather_eight(src: &Operand, (line, from): (usize, usize), then: impl FnOnce([&[u8; STRETCH]; LINES])) {
+    let lines = src.parts(line, from..from + STRETCH);
+    then(lines.map(|line| line.first_chunk().expect("32 depths")));
 }
 
-/// A stretch of each of 8 lines, if all have one that may be packed as it is.
-#[inline(always)]
-fn stretches<'l>(
-    lines: &[&'l [u8]],
-    reading: &Reading,
-    stretch: impl Fn(&'l [u8]) -> Option<&'l [u8; STRETCH]>,
-) -> Option<[&'l [u8; STRETCH]; LINES]> {
-    let mut whole = [&[0; STRETCH]; LINES];
-    if reading.requantization.is_some() || lines.len() < LINES {
-        return None;
-    }
-    for (whole, line) in whole.iter_mut().zip(lines) {
-        *whole = stretch(line)?;
-    }
-    Some(whole)
-}
-
-/// As [`gather_eight`], 32 depths where some of the lines or depths are not there, or have to be requantized.
+/// Packs a stretch of 8 lines of a panel, or of as many as are left of it, from a depth on, where some of the lines or depths are not
+/// there, or have to be requantized.
 #[inline(always)]
 fn gather_some<const W: usize, const G: usize>(
-    lines: &[&[u8]],
+    src: &Operand,
     reading: &Reading,
-    (first, from): (usize, usize),
+    (lines, from): (Range<usize>, usize),
     groups: &mut [[u8; G]],
+    width: usize,
     transpose: &impl Fn([&[u8; STRETCH]; LINES], u8, &mut [[u8; G]], usize),
 ) {
+    let count = lines.len();
     let mut transposed = [[0; G]; STRETCH * LINES / 2];
     let mut transposed = &mut transposed[..STRETCH * LINES / G];
-    let rest = lines[0].len().saturating_sub(from);
-    let ends = if rest.is_multiple_of(G) { stretches(lines, reading, |line| line.last_chunk()) } else { None };
-    if let Some(ends) = ends {
+    let rest = src.depth.saturating_sub(from).min(STRETCH);
+    let is_plain = reading.requantization.is_none();
+    if is_plain && rest.is_multiple_of(G) && src.depth >= STRETCH && count == LINES {
         // Whole groups, of which those before are left out.
-        transpose(ends, reading.added(), transposed, LINES);
-        transposed = &mut transposed[STRETCH.saturating_sub(rest) / G * LINES..];
-    } else if !lines[0].is_empty() {
+        let ends = src.parts(lines.start, src.depth - STRETCH..src.depth);
+        transpose(ends.map(|line| line.first_chunk().expect("32 depths")), reading.added(), transposed, LINES);
+        transposed = &mut transposed[(STRETCH - rest) / G * LINES..];
+    } else if count > 0 {
         let mut block = [[reading.absent(); STRETCH]; LINES];
-        for (w, (block, line)) in block.iter_mut().zip(lines).enumerate() {
-            let rest = line.get(from..).unwrap_or_default();
-            let rest = &rest[..rest.len().min(STRETCH)];
-            if reading.requantization.is_none() {
-                copy_short(rest, &mut block[..rest.len()]);
+        for (block, line) in block.iter_mut().zip(lines) {
+            let some = &src.run(line)[from..from + rest];
+            if is_plain {
+                copy_short(some, &mut block[..rest]);
             } else {
-                reading.along_depth((first + w, from), rest, &mut block[..rest.len()]);
+                reading.along_depth((line, from), some, &mut block[..rest]);
             }
         }
         transpose(block.each_ref(), reading.added(), transposed, LINES);
     }
     let transposed = transposed.as_chunks::<LINES>().0;
-    if lines.len() == LINES {
+    if width == LINES {
         for (to, group) in groups.chunks_mut(W).zip(transposed) {
             *to.first_chunk_mut().expect("eight lines") = *group;
         }
         return;
     }
     for (to, group) in groups.chunks_mut(W).zip(transposed) {
-        to[..lines.len()].copy_from_slice(&group[..lines.len()]);
+        to[..width].copy_from_slice(&group[..width]);
     }
 }
 
