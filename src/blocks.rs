@@ -43,7 +43,11 @@ impl Cut {
         let units = self.len.div_ceil(self.unit);
         let (whole, rest) = (units / self.pieces, units % self.pieces);
         // The longer ones are spread, so that threads that share the pieces get as much each.
-        let longer = |i: usize| (rest as u128 * i as u128).div_ceil(self.pieces as u128) as usize;
+        let longer = |i: usize| match rest.checked_mul(i) {
+            Some(product) => product.div_ceil(self.pieces),
+            // Such numbers take five times as long to divide.
+            None => (rest as u128 * i as u128).div_ceil(self.pieces as u128) as usize,
+        };
         let edge = |i: usize| ((whole * i + longer(i)) * self.unit).min(self.len);
         edge(index)..edge(index + 1)
     }

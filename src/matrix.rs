@@ -154,11 +154,6 @@ impl<'a> Operand<'a> {
         unsafe { std::slice::from_raw_parts(self.data.add(index * self.stride), runs.len) }
     }
 
-    /// From the start of a contiguous run to that of the next, in bytes.
-    pub(crate) fn stride(&self) -> usize {
-        self.stride
-    }
-
     /// All contiguous runs, each from the byte `at` on.
     #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
     #[inline(always)]

@@ -114,7 +114,7 @@ fn gather_lines<const W: usize, const G: usize, const WIDE: bool>(
     let mut sums = sums.as_chunks_mut::<W>().0.iter_mut();
     // From the end of lines back to the beginning of those of the next panel.
     let of_next_panel =
-        W.wrapping_mul(src.stride()).wrapping_sub(src.depth.next_multiple_of(DEPTHS).saturating_sub(AHEAD));
+        W.wrapping_mul(src.pitch()).wrapping_sub(src.depth.next_multiple_of(DEPTHS).saturating_sub(AHEAD));
     for (i, panel) in panels.chunks_exact_mut(W * src.depth.div_ceil(G)).enumerate() {
         let first = first + i * W;
         let count = src.lines.saturating_sub(first).min(W);
