@@ -45,7 +45,7 @@ impl Cut {
         // The longer ones are spread, so that threads that share the pieces get as much each.
         let longer = |i: usize| match rest.checked_mul(i) {
             Some(product) => product.div_ceil(self.pieces),
-            // Such numbers take five times as long to divide.
+            // Of more pieces than there will ever be; by numbers of 128 bits, which take longer to divide.
             None => (rest as u128 * i as u128).div_ceil(self.pieces as u128) as usize,
         };
         let edge = |i: usize| ((whole * i + longer(i)) * self.unit).min(self.len);
@@ -242,6 +242,16 @@ mod tests {
                 next = piece.end;
             }
             prop_assert_eq!(next, len);
+        }
+
+        #[test]
+        fn pieces_of_whatever_length_follow_each_other(pieces in 1usize.., len in 1usize.., part in 0.0..1.0f64) {
+            let cut = Cut::new(pieces, len, 1);
+            let index = ((cut.pieces as f64 * part) as usize).min(cut.pieces - 1);
+            let (before, piece) = (cut.piece(index.saturating_sub(1)), cut.piece(index));
+            prop_assert!(piece.len() == cut.longest() || piece.len() + 1 == cut.longest());
+            prop_assert_eq!(piece.start, if index == 0 { 0 } else { before.end });
+            prop_assert_eq!(cut.piece(cut.pieces - 1).end, len);
         }
 
         #[test]

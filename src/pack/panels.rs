@@ -141,6 +141,7 @@ fn gather_lines<const W: usize, const G: usize, const WIDE: bool>(
                     }
                 }
             } else if is_plain && count == W && W.is_multiple_of(LINES) && from + DEPTHS <= src.depth {
+                // Known once for all of it: to ask for each stretch takes as long as to transpose it.
                 for (half, groups) in groups.chunks_exact_mut(W * STRETCH / G).enumerate() {
                     for left in (0..W).step_by(LINES) {
                         gather_eight(src, (first + left, from + half * STRETCH), |lines| {

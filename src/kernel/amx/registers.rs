@@ -122,6 +122,7 @@ macro_rules! multiply_step {
     };
 }
 
+/// In place of [`load!`], where no step follows.
 macro_rules! omit {
     ($($what:tt)*) => {
         ""
