@@ -514,6 +514,51 @@ fn results_half_a_memory_page_apart_are_as_any_others() {
     }
 }
 
+/// Some kernels multiply tiles of four rows by halves of three panels at a time.
+#[test]
+fn four_rows_by_three_panels_are_as_any_others() {
+    use Encoding::{S8, U8};
+    for (rows, cols, depth, [lhs, rhs], offset) in [
+        (4, 48, 4, [U8, S8], 0),
+        (4, 47, 64, [S8, S8], 5),
+        (4, 96, 68, [U8, U8], -77),
+        (4, 120, 256, [U8, S8], 3),
+        (4, 48, 66, [U8, S8], 3),
+        (7, 64, 100, [S8, U8], -77),
+        (8, 200, 256, [U8, S8], 9),
+        (8, 1000, 128, [S8, S8], 0),
+        (16, 112, 20, [U8, U8], 1),
+    ] {
+        let side = |encoding, offset| SideCase { order: Order::DepthContiguous, encoding, gap: 0, offset, slope: 0 };
+        let purpose = Purpose { side: Side::Rhs, result: ResultOrder::RowMajor, other: lhs };
+        let case = as_given((rows, cols, depth), side(lhs, offset), side(rhs, -offset));
+        check(contexts_of_processors(), &Case { pack_rhs: Some(purpose), ..case });
+    }
+}
+
+/// Some kernels pack some columns of a small product, contiguous at each depth, and multiply by them before the next.
+#[test]
+fn columns_that_are_packed_by_parts_are_as_any_others() {
+    use Encoding::{S8, U8};
+    for (rows, cols, depth, [lhs, rhs], offsets) in [
+        (8, 256, 256, [U8, S8], [0, 0]),
+        (9, 300, 70, [S8, S8], [5, 0]),
+        (12, 250, 130, [U8, U8], [-77, 3]),
+        (20, 97, 300, [U8, S8], [0, 11]),
+        (33, 130, 200, [S8, U8], [9, -9]),
+    ] {
+        let [lhs, rhs] = [(lhs, offsets[0]), (rhs, offsets[1])].map(|(encoding, offset)| SideCase {
+            order: Order::LineContiguous,
+            encoding,
+            gap: 0,
+            offset,
+            slope: 0,
+        });
+        let lhs = SideCase { order: Order::DepthContiguous, ..lhs };
+        check(contexts_of_processors(), &as_given((rows, cols, depth), lhs, rhs));
+    }
+}
+
 #[test]
 fn an_unknown_or_unsupported_kernel_is_named() {
     let error = Kernel::named("sse9").err().unwrap().to_string();

@@ -31,6 +31,11 @@ pub(super) mod dot {
     pub(in crate::kernel) const WINDOWS_UNSIGNED: usize = 6;
     pub(in crate::kernel) const WINDOWS_SIGNED: usize = 7;
 
+    /// Whether groups are bytes by fours, whose products are added to the sums at once.
+    pub(in crate::kernel) const fn is_by_fours(dot: usize) -> bool {
+        matches!(dot, UNSIGNED | SIGNED | TURNED)
+    }
+
     pub(in crate::kernel) const fn has_windows(dot: usize) -> bool {
         dot >= WINDOWS_UNSIGNED
     }
@@ -50,6 +55,12 @@ static ONES: Ones = Ones([1; 16]);
 #[repr(align(32))]
 #[allow(dead_code, reason = "only assembly reads it")]
 struct Ones([i16; 16]);
+
+/// What turns signed bytes into unsigned ones, 128 more.
+static HIGH_BITS: HighBits = HighBits([128; 32]);
+#[repr(align(32))]
+#[allow(dead_code, reason = "only assembly reads it")]
+struct HighBits([u8; 32]);
 
 /// By how many bits four bytes are shifted of which only the last so many count, if not all.
 static SHIFTS: [[u64; 2]; 4] = [[0, 0], [24, 0], [16, 0], [8, 0]];
@@ -90,6 +101,7 @@ macro_rules! by_rows {
 }
 
 pub(super) mod sums;
+mod three;
 
 /// The same for each row that there is, with what is given: its number, the registers of its sums, where its group lies, and whether
 /// the depth ends within that: then it is read from four bytes that end there.
