@@ -49,12 +49,6 @@ pub(crate) fn pack_rhs<const W: usize, const G: usize, const WAY: usize, const W
         return gather_lines::<W, G, WIDE>(src, reading, first, panels, sums, transpose, add_sums);
     }
     if const { WAY == SHORT_RUNS } {
-        // Measured: of many pairs each takes as long as it saves.
-        let most = if G > 2 { DEPTHS } else { 8 };
-        let is_one = panels.len() == panel_len && src.depth <= most && src.lines < first + W;
-        if !WIDE && is_one && W.is_multiple_of(CHUNK) && reading.requantization.is_none() {
-            return read_panel::<W, G>((src, reading, first), panels, sums, interleave, add_sums);
-        }
         let count = panels.len() / panel_len;
         let whole = match reading.requantization {
             Some(_) => 0,
@@ -76,7 +70,14 @@ pub(crate) fn pack_rhs<const W: usize, const G: usize, const WAY: usize, const W
         if panels.is_empty() {
             return;
         }
-        let (patch, first) = (&mut Short::new(reading), first + whole * W);
+        let first = first + whole * W;
+        // Measured: of many pairs each takes as long as it saves.
+        let most = if G > 2 { DEPTHS } else { 8 };
+        let is_one = panels.len() == panel_len && src.depth <= most && src.lines < first + W;
+        if !WIDE && is_one && W.is_multiple_of(CHUNK) && reading.requantization.is_none() {
+            return read_panel::<W, G>((src, reading, first), panels, sums, interleave, add_sums);
+        }
+        let patch = &mut Short::new(reading);
         // What is left is a panel that is not full, or few that are requantized: one by one.
         let none = |_: [&_; G], _, _: &mut _, _| unreachable!("panels one by one");
         return gather_runs::<W, G, false, _, _>(
@@ -112,6 +113,7 @@ fn gather_lines<const W: usize, const G: usize, const WIDE: bool>(
     add_sums: impl Fn(&[[u8; G]], Encoding, &mut [i32; W]),
 ) {
     let mut sums = sums.as_chunks_mut::<W>().0.iter_mut();
+    let is_whole = |from| from + DEPTHS <= src.depth || src.depth.is_multiple_of(STRETCH);
     // From the end of lines back to the beginning of those of the next panel.
     let of_next_panel =
         W.wrapping_mul(src.pitch()).wrapping_sub(src.depth.next_multiple_of(DEPTHS).saturating_sub(AHEAD));
@@ -140,7 +142,7 @@ fn gather_lines<const W: usize, const G: usize, const WIDE: bool>(
                         transpose_some(some, added, to, W);
                     }
                 }
-            } else if is_plain && count == W && W.is_multiple_of(LINES) && from + DEPTHS <= src.depth {
+            } else if is_plain && count == W && W.is_multiple_of(LINES) && is_whole(from) {
                 // Known once for all of it: to ask for each stretch takes as long as to transpose it.
                 for (half, groups) in groups.chunks_exact_mut(W * STRETCH / G).enumerate() {
                     for left in (0..W).step_by(LINES) {
@@ -231,27 +233,38 @@ fn read_panel<const W: usize, const G: usize>(
     interleave: impl Fn([&[u8; CHUNK]; G], u8, &mut [[u8; G]]),
     add_sums: impl Fn(&[[u8; G]], Encoding, &mut [i32; W]),
 ) {
-    let lines = first..src.lines;
-    let (added, absent) = (reading.added(), [reading.absent(); W]);
+    let (added, absent) = (reading.added(), [reading.absent(); CHUNK]);
     for (groups, depth) in panel.chunks_exact_mut(W).zip((0..).step_by(G)) {
-        let mut rows = [&absent[..lines.len()]; G];
-        for (row, depth) in rows.iter_mut().zip(depth..src.depth) {
-            [*row] = src.parts(depth, lines.clone());
-        }
-        for (left, groups) in (0..).step_by(CHUNK).zip(groups.chunks_exact_mut(CHUNK)) {
-            let mut chunks = [[reading.absent(); CHUNK]; G];
-            for (chunk, row) in chunks.iter_mut().zip(rows) {
-                let some = row.get(left..).unwrap_or_default();
-                match some.first_chunk() {
-                    Some(whole) => *chunk = *whole,
-                    None => copy_short(some, &mut chunk[..some.len()]),
-                }
+        for (line, groups) in (first..).step_by(CHUNK).zip(groups.chunks_exact_mut(CHUNK)) {
+            let mut chunks = [absent; G];
+            for (chunk, depth) in chunks.iter_mut().zip(depth..src.depth) {
+                *chunk = chunk_of(src.run(depth), line, absent);
             }
             interleave(chunks.each_ref(), added, groups);
         }
     }
     if let Some(sums) = sums.first_chunk_mut() {
         add_sums(panel, reading.to, sums);
+    }
+}
+
+/// So much of a run, from a line on, and what is absent behind its end.
+#[inline(always)]
+fn chunk_of(run: &[u8], line: usize, absent: [u8; CHUNK]) -> [u8; CHUNK] {
+    let some = run.get(line..).unwrap_or_default();
+    match (some.first_chunk(), run.last_chunk()) {
+        (Some(whole), _) => *whole,
+        (None, Some(last)) if !some.is_empty() => {
+            // What lies before is shifted out: copied byte by byte it would come late as a vector.
+            let bits = u8::BITS as usize * some.len();
+            let there = u128::from_le_bytes(*last) >> (u128::BITS as usize - bits);
+            (there | u128::from_le_bytes(absent) << bits).to_le_bytes()
+        }
+        _ => {
+            let mut chunk = absent;
+            copy_short(some, &mut chunk[..some.len()]);
+            chunk
+        }
     }
 }
 
