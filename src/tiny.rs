@@ -20,9 +20,8 @@ pub(crate) struct Tiny<'a> {
 }
 
 /// Beside so few rows columns that lie along the depth had better be turned, whatever the kernel, up to so many multiplications, unless
-/// `should_pack` says that they had better be packed: what reads them where they lie would sum up vectors that are short. (With kernels
-/// that multiply bytes by fours, the only ones of which the most is less, 1 x 1000 x 32 takes 0.5 to 0.8 of the time; 1 x 1000 x 64 would
-/// take up to 1.15.)
+/// they are packed by whole stretches: what reads them where they lie would sum up vectors that are short. (With AVX-512 VNNI, for
+/// whose many multiplications the most is less, 1 x 1000 x 32 takes 0.75 of the time; 1 x 1000 x 64 would take twice as long.)
 const FEW_ROWS: usize = 4;
 const MOST_BESIDE_FEW_ROWS: usize = 256 << 10;
 
@@ -32,13 +31,16 @@ const DEPTH_OF_MANY_COLUMNS: usize = 64;
 
 /// The most multiplications, of numbers that are known to be `large`, or may be anything.
 #[inline(always)]
-fn most_macs(kernel: &Kernel, way: &TinyWay, rows: usize, rhs: &Operand, are_large: bool) -> usize {
+fn most_macs(way: &TinyWay, rows: usize, rhs: &Operand, are_large: bool) -> usize {
     let most = if are_large { way.most_of_large } else { way.most_macs };
-    let are_short = rhs.order == Order::DepthContiguous && (rows > 1 || rhs.depth < DEPTH_OF_MANY_COLUMNS);
-    if rows <= FEW_ROWS && are_short && !kernel.few_lines.should_pack(rows, rhs) {
-        most.max(MOST_BESIDE_FEW_ROWS)
-    } else {
-        most
+    if rhs.order == Order::LineContiguous {
+        return most;
+    }
+    match rhs.depth & way.stretch.wrapping_neg() {
+        0 if rows <= FEW_ROWS && (rows > 1 || rhs.depth < DEPTH_OF_MANY_COLUMNS) => most.max(MOST_BESIDE_FEW_ROWS),
+        0 => most.max(way.most_beside_short),
+        whole if whole * rhs.lines >= way.bytes_worth_packing => 0,
+        _ => most,
     }
 }
 
@@ -57,7 +59,7 @@ impl<'a> Tiny<'a> {
         let fits = rows <= ROWS && cols <= COLUMNS && depth <= most_depth;
         let way = kernel.tiny.as_ref().filter(|_| fits)?;
         let rhs = side(rhs)?;
-        if rows * cols * depth > most_macs(kernel, way, rows, rhs.operand, are_large) {
+        if rows * cols * depth > most_macs(way, rows, rhs.operand, are_large) {
             return None;
         }
         Some(Self { kernel, multiply: way.multiply, sides: [side(lhs)?, rhs], shape })

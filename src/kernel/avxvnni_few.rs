@@ -6,7 +6,7 @@ use std::arch::x86_64::*;
 // 12 accumulators at most, 2 registers for the operand, 1 for a few line.
 few_lines! {
     features: ["avx2", "avxvnni"], lanes: 8, group: 4, columns: 32,
-    rows: [1 2 3 4 5 6] by 2, packed: [32..65, 0..129],
+    rows: [1 2 3 4 5 6] by 2, packed: [32..97, 0..129],
 }
 
 along_lines! {

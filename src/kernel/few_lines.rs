@@ -26,10 +26,13 @@ pub(crate) struct FewLines {
     pub packed: [Range<usize>; 2],
 }
 
-/// Beside fewer rows none of these takes less time if it is packed, contiguous along the depth, and along lines.
-const ROWS_WORTH_PACKING: [usize; 2] = [2, 3];
+/// Of lines whose depth is contiguous none takes less time if it is packed beside one row or two, and has more depth than this; nor
+/// more lines than this beside one.
+const DEPTH_BESIDE_TWO_ROWS: usize = 64;
+const LINES_BESIDE_ONE_ROW: usize = 512;
 
-/// Fewer columns that are contiguous at each depth leave too much of the last panel empty.
+/// Nor of columns that are contiguous at each depth, beside fewer rows, or fewer columns: they leave too much of the last panel empty.
+const ROWS_WORTH_PACKING: usize = 3;
 const COLS_WORTH_PACKING: usize = 128;
 
 /// Writes the sums of some of the operand's lines: of each of the few lines as many as [`FewLines::pitch`] says, of which those
@@ -63,11 +66,14 @@ impl FewLines {
     /// Whether to pack an RHS beside so few rows takes less time than to read it where it lies.
     #[inline(always)]
     pub(crate) fn should_pack(&self, rows: usize, rhs: &Operand) -> bool {
-        let (order, is_wide) = match rhs.order {
-            Order::DepthContiguous => (0, true),
-            Order::LineContiguous => (1, rhs.lines >= COLS_WORTH_PACKING),
+        let (order, is_worth_it) = match rhs.order {
+            Order::DepthContiguous if rows > 2 => (0, true),
+            Order::DepthContiguous => {
+                (0, rhs.depth <= DEPTH_BESIDE_TWO_ROWS && (rows > 1 || rhs.lines <= LINES_BESIDE_ONE_ROW))
+            }
+            Order::LineContiguous => (1, rows >= ROWS_WORTH_PACKING && rhs.lines >= COLS_WORTH_PACKING),
         };
-        is_wide && rows >= ROWS_WORTH_PACKING[order] && self.packed[order].contains(&rhs.depth)
+        is_worth_it && self.packed[order].contains(&rhs.depth)
     }
 
     /// How many sums of each of the few lines are written for so many lines of the operand.

@@ -14,6 +14,9 @@ const WIDTH: usize = 32;
 /// Integers that both sides take, widened, the RHS so many columns: pairs of numbers of 16 bits.
 pub(crate) const ROOM: usize = (ROWS + WIDTH) * DEPTH / 2;
 
+/// The stretch of a kernel that packs depth by depth.
+pub(super) const NEVER: usize = 1 << (usize::BITS - 1);
+
 /// How a kernel multiplies tiny products.
 #[derive(Clone, Copy)]
 pub(crate) struct TinyWay {
@@ -22,6 +25,11 @@ pub(crate) struct TinyWay {
     pub most_macs: usize,
     /// The same of numbers known to be too large for a kernel for small ones, beside which fewer pay.
     pub most_of_large: usize,
+    /// So many depths of an RHS whose depth is contiguous are packed at once, a power of two: so many bytes of whole stretches had better be.
+    pub stretch: usize,
+    pub bytes_worth_packing: usize,
+    /// The most multiplications beside shorter lines, if more.
+    pub most_beside_short: usize,
 }
 
 /// One side, and what is added to its numbers.

@@ -94,9 +94,10 @@ fn check(case: &Case) {
         let mut sums = vec![0x5a5a_5a5a; rows * stride];
         let finish = Finish::new(&[], Store::I32(Output::new(&mut sums, (rows, cols), stride)));
         let is_computed = gemm_by(TINY, context, &lhs, &rhs, &finish);
-        let is_tiny = kernel.tiny.is_some_and(|way| {
-            rows * cols * depth <= most_macs(kernel, &way, rows, rhs.operand().expect("it has one"), true)
-        }) && rows <= ROWS
+        let is_tiny = kernel
+            .tiny
+            .is_some_and(|way| rows * cols * depth <= most_macs(&way, rows, rhs.operand().expect("it has one"), true))
+            && rows <= ROWS
             && cols <= COLUMNS
             && depth <= if cols <= ROWS { DEPTH } else { DEPTH_OF_MANY_COLUMNS }
             && case.sides.iter().all(|side| SMALL_OFFSETS.contains(&side.offset));

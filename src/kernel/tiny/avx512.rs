@@ -18,7 +18,7 @@ const QUARTER: usize = 16;
 
 /// Without VNNI.
 pub(in crate::kernel) mod bw {
-    use super::super::{DEPTH, Place, ROOM, ROWS, Side, TinyWay};
+    use super::super::{DEPTH, NEVER, Place, ROOM, ROWS, Side, TinyWay};
     use super::{turn_lines, widen_depths, widen_lines};
     use crate::kernel::vector512::{Vector, plus, put, resume, spread, zero};
     use crate::kernel::{height, tiles_of};
@@ -27,7 +27,14 @@ pub(in crate::kernel) mod bw {
     use std::ops::Range;
 
     /// 33 x 33 x 33 takes 0.4 to 0.65 of the time of tiles, 80 x 80 x 80 0.75, with weights of 7 bits 0.9 to 1.0.
-    pub(in crate::kernel) const WAY: TinyWay = TinyWay { multiply, most_macs: 512 << 10, most_of_large: 512 << 10 };
+    pub(in crate::kernel) const WAY: TinyWay = TinyWay {
+        multiply,
+        most_macs: 512 << 10,
+        most_of_large: 512 << 10,
+        stretch: NEVER,
+        bytes_worth_packing: 0,
+        most_beside_short: 0,
+    };
 
     tiny_kernel! {
         features: ["avx512f", "avx512bw", "avx512vl"], lanes: 16, rows: [1 2 3 4 5 6 7 8 9 10 11 12], dot: dot
@@ -51,7 +58,14 @@ pub(in crate::kernel) mod vnni {
     use std::ops::Range;
 
     /// 33 x 33 x 33 takes 0.75 to 0.9 of the time of tiles, which multiply bytes by fours, and 48 x 48 x 48 1.0 to 1.2.
-    pub(in crate::kernel) const WAY: TinyWay = TinyWay { multiply, most_macs: 40 << 10, most_of_large: 40 << 10 };
+    pub(in crate::kernel) const WAY: TinyWay = TinyWay {
+        multiply,
+        most_macs: 40 << 10,
+        most_of_large: 40 << 10,
+        stretch: 64,
+        bytes_worth_packing: 6 << 10,
+        most_beside_short: 0,
+    };
 
     tiny_kernel! {
         features: ["avx512f", "avx512bw", "avx512vl", "avx512vnni"], lanes: 16, rows: [1 2 3 4 5 6 7 8 9 10 11 12], dot: dot
