@@ -19,9 +19,9 @@ pub(crate) struct Tiny<'a> {
     shape: Shape,
 }
 
-/// Beside so few rows columns that lie along the depth had better be turned, whatever the kernel, up to so many multiplications, unless
-/// they are packed by whole stretches: what reads them where they lie would sum up vectors that are short. (With AVX-512 VNNI, for
-/// whose many multiplications the most is less, 1 x 1000 x 32 takes 0.75 of the time; 1 x 1000 x 64 would take twice as long.)
+/// Beside so few rows columns that lie along the depth, but are shorter than a stretch, had better be turned, whatever the kernel, up to
+/// so many multiplications: what reads them where they lie would sum up vectors that are short. (With AVX-512 VNNI 1 x 1000 x 32 takes
+/// 0.75 of the time so, and 1 x 1000 x 64 would take twice as long.)
 const FEW_ROWS: usize = 4;
 const MOST_BESIDE_FEW_ROWS: usize = 256 << 10;
 

@@ -25,10 +25,11 @@ pub(crate) struct TinyWay {
     pub most_macs: usize,
     /// The same of numbers known to be too large for a kernel for small ones, beside which fewer pay.
     pub most_of_large: usize,
-    /// So many depths of an RHS whose depth is contiguous are packed at once, a power of two: so many bytes of whole stretches had better be.
+    /// So many depths of an RHS whose depth is contiguous are packed at once: a power of two.
     pub stretch: usize,
+    /// So many bytes in whole stretches had better be packed.
     pub bytes_worth_packing: usize,
-    /// The most multiplications beside shorter lines, if more.
+    /// The most multiplications by shorter lines, if more.
     pub most_beside_short: usize,
 }
 

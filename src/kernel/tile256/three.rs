@@ -72,7 +72,7 @@ macro_rules! dot {
 /// next time.
 ///
 /// # Safety
-/// There are [`ROWS`] lines; they and the halves have as many groups.
+/// There are [`ROWS`] lines; they and the halves have as many groups, and all of them may be read. (To fetch is harmless anywhere.)
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) unsafe fn grow<const DOT: usize>(
