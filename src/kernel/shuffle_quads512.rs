@@ -3,7 +3,7 @@
 use super::avx512vnni::dot;
 pub(super) use super::shuffle_quads::{interleave, interleave_two, sum_bytes, sum_four, transpose, turn};
 use super::vector256::prefetch;
-use super::vector512::{Vector, load, plus, put, store as store_sums, store_bytes, totals_of_quarters, zero};
+use super::vector512::{Vector, load, plus, put, store as store_sums, store_bytes, totals_of_quarters, unknown, zero};
 use crate::matrix::{Chunks, Encoding, Lines};
 use crate::pack::{CHUNK, DEPTHS, FOUR_PANELS, TWO_PANELS};
 use std::arch::x86_64::*;
@@ -86,7 +86,7 @@ pub(super) fn fetch(runs: [&[u8]; 4], ahead: usize) {
 #[target_feature(enable = "avx512f,avx512bw")]
 fn interleaved([a, b, c, d]: [Vector; 4]) -> [Vector; 4] {
     // Each quarter gets a word of every quarter: then groups that are unpacked within quarters lie in the order of their lines.
-    let spread = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    let spread = unknown(_mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
     unpacked([
         _mm512_permutexvar_epi32(spread, a),
         _mm512_permutexvar_epi32(spread, b),

@@ -1,5 +1,6 @@
 //! Vectors of 512 bits: 16 accumulators.
 
+use std::arch::asm;
 use std::arch::x86_64::*;
 
 pub(super) type Vector = __m512i;
@@ -102,4 +103,14 @@ pub(super) fn load(bytes: &[u8; 64]) -> Vector {
 pub(super) fn store_bytes(to: &mut [u8; 64], value: Vector) {
     // SAFETY: the reference covers the 64 bytes written.
     unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), value) }
+}
+
+/// A constant that the compiler does not know: of one permutation by it, it would make two, of half a vector each, and put them together.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn unknown(value: Vector) -> Vector {
+    let mut value = value;
+    // SAFETY: it does nothing.
+    unsafe { asm!("/* {} */", inout(zmm_reg) value, options(pure, nomem, nostack, preserves_flags)) }
+    value
 }
