@@ -26,12 +26,13 @@ pub(crate) struct FewLines {
     pub packed: [Range<usize>; 2],
 }
 
-/// Of lines whose depth is contiguous none takes less time if it is packed beside one row or two, and has more depth than this; nor
-/// more lines than this beside one.
+/// Lines whose depth is contiguous are not worth packing beside one row or two if they are deeper than this, nor beside one if there are
+/// more of them than this.
 const DEPTH_BESIDE_TWO_ROWS: usize = 64;
 const LINES_BESIDE_ONE_ROW: usize = 512;
 
-/// Nor of columns that are contiguous at each depth, beside fewer rows, or fewer columns: they leave too much of the last panel empty.
+/// Lines that are contiguous at each depth are not beside fewer rows than this, nor if they are fewer than this: these leave too much of
+/// the last panel empty.
 const ROWS_WORTH_PACKING: usize = 3;
 const COLS_WORTH_PACKING: usize = 128;
 

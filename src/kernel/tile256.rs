@@ -1,4 +1,5 @@
-//! Tiles of 6 × 16 in vectors of 256 bits: 12 registers of sums, 2 of a panel, and 1 or 2 of a line.
+//! Tiles of 6 × 16 in vectors of 256 bits: 12 registers of sums, 2 of a panel, and 1 or 2 of a line. (Of four rows, sums that are the
+//! result are multiplied in tiles of 4 × 24: see `three`.)
 //!
 //! The loop over groups is in assembly: only four groups at a time leave the multipliers to multiplications, and the compiler, which
 //! moves loads of the next group up, would run out of registers.

@@ -105,7 +105,8 @@ pub(super) fn store_bytes(to: &mut [u8; 64], value: Vector) {
     unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), value) }
 }
 
-/// A constant that the compiler does not know: of one permutation by it, it would make two, of half a vector each, and put them together.
+/// A constant that the compiler does not know: of one permutation by it, it would make two, of half a vector each, and put them
+/// together.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn unknown(value: Vector) -> Vector {

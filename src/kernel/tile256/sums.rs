@@ -57,6 +57,7 @@ struct Strip<'a> {
     /// Where the result begins, and how far its rows are apart.
     to: *mut i32,
     stride: usize,
+    /// Whether its places are fetched before a tile is multiplied, as [`FAR`] says.
     is_far: bool,
 }
 
