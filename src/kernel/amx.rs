@@ -21,6 +21,7 @@ mod ahead;
 mod beside;
 #[cfg(test)]
 mod emulated;
+mod quarters;
 mod registers;
 mod session;
 mod walk;
@@ -77,7 +78,7 @@ unsafe fn tile(tile: &Tile, acc: &mut [i32]) {
     let from = if tile.fresh { None } else { Some(sums) };
     // SAFETY: this function's own promise, and there is room for all sums.
     unsafe {
-        strip.multiply(None, tile.rhs, tile.cols, from, sums, || {});
+        strip.multiply(0, tile.rhs, tile.cols, from, sums, || {});
         if let Some(sums) = &tile.sums {
             sums.write::<WIDTH>(count, acc);
         }
@@ -88,6 +89,9 @@ unsafe fn tile(tile: &Tile, acc: &mut [i32]) {
 /// have AMX.
 const PANELS: usize = 32;
 const NEAR: usize = 768 << 10;
+
+/// Of short lines: steps of all panels together that pay for getting ready for a strip.
+const LEAST: usize = 4;
 
 /// Bytes of a row of a panel's sums.
 const OF_PANEL: usize = size_of::<[i32; WIDTH]>();
@@ -102,7 +106,7 @@ fn near(of_panel: usize) -> usize {
 unsafe fn sums(tile: &Tile, sums: &Sums) {
     let panels = sums.cols.len().div_ceil(WIDTH);
     let pitch = sums.out.place().1 * size_of::<i32>();
-    if sums.offsets.1 != 0 || are_crowded(tile.lhs.count(), pitch) {
+    if sums.offsets.1 != 0 {
         // SAFETY: this function's own promise.
         return unsafe { beside::multiply(tile, panels, sums) };
     }
@@ -116,12 +120,6 @@ unsafe fn sums(tile: &Tile, sums: &Sums) {
             (false, _) => sums_in::<false, false>(way, room, tile, sums),
         }
     });
-}
-
-/// Whether rows of a result so many bytes apart lie at the same places of caches' pages, and are not near: to go there by themselves
-/// all registers of sums would wait for each row.
-fn are_crowded(rows: usize, pitch: usize) -> bool {
-    pitch.is_multiple_of(2048) && rows.saturating_mul(pitch) >= NEAR
 }
 
 /// In this way, with room for it, if nothing is added for each row: sums go to their place by themselves, which is fetched before if
@@ -145,7 +143,9 @@ unsafe fn sums_in<const SLICED: bool, const FETCHED: bool>(
     let mut room = Rows::NONE;
     let has_added = sums.offsets.0 != 0;
     let mut of_cols = [const { MaybeUninit::<[i32; WIDTH]>::uninit() }; PANELS];
-    for some in way.groups() {
+    let (steps, short_panels) = way.short(tile);
+    let short_end = if steps * short_panels >= LEAST { short_panels } else { 0 };
+    for some in way.groups(0..way.panels) {
         // Not one by one: what was just stored is not yet there to be loaded.
         if has_added {
             for (of_cols, panel) in of_cols.iter_mut().zip(some.clone()) {
@@ -154,8 +154,17 @@ unsafe fn sums_in<const SLICED: bool, const FETCHED: bool>(
         }
         for rows in strips(count, ROWS) {
             strip.set(tile.lhs.part(rows.clone()));
+            let short = if rows.len() == ROWS { short_end.saturating_sub(some.start).min(some.len()) } else { 0 };
+            if short > 0 {
+                let at = place.wrapping_add(rows.start * stride + some.start * WIDTH);
+                let to = Place { at, pitch: stride * size_of::<i32>() };
+                let of_cols = has_added.then_some(&of_cols[..short]);
+                // SAFETY: this function's own promise; the result has these rows and columns, as `place` asserts; and what columns
+                // add was written above.
+                unsafe { short_strip::<FETCHED>(&mut strip, &tile.rhs[some.start * of_panel..], short, of_cols, to) }
+            }
             for slice in 0..if SLICED { strip.slices } else { 1 } {
-                for panel in some.clone() {
+                for panel in some.start + short..some.end {
                     let part = sums.panel::<WIDTH>(panel);
                     let (cols, index) = (part.cols.len(), panel - some.start);
                     let is_last = !SLICED || slice + 1 == strip.slices;
@@ -172,7 +181,7 @@ unsafe fn sums_in<const SLICED: bool, const FETCHED: bool>(
                         false if is_last => room.place(),
                         false => resting[index].place(),
                     };
-                    let (slice, rhs) = (SLICED.then_some(slice), &tile.rhs[panel * of_panel..]);
+                    let rhs = &tile.rhs[panel * of_panel..];
                     // SAFETY: this function's own promise; the result has these rows and columns, as `place` asserts.
                     unsafe {
                         if FETCHED && is_direct {
@@ -190,6 +199,42 @@ unsafe fn sums_in<const SLICED: bool, const FETCHED: bool>(
                     }
                 }
             }
+        }
+    }
+}
+
+/// Multiplies 32 short lines by so many whole panels. Each panel's first step is loaded before the sums of the one before go to their
+/// place, which takes long.
+///
+/// # Safety
+/// As for [`Strip::multiply`], of all sums, the first of which go there; what columns add was written.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+unsafe fn short_strip<const FETCHED: bool>(
+    strip: &mut Strip,
+    panels: &[u8],
+    count: usize,
+    of_cols: Option<&[MaybeUninit<[i32; WIDTH]>]>,
+    mut to: Place,
+) {
+    let of_panel = strip.of_panel;
+    let mut steps = strip.steps(panels, count);
+    let share = ROWS.div_ceil(strip.parts);
+    // SAFETY: this function's own promise.
+    unsafe {
+        steps.first().load();
+        for panel in 0..count {
+            let mut ahead = Ahead::<{ OF_PANEL / STEP }>::new(to, if FETCHED { ROWS } else { 0 });
+            strip.begin(of_cols.map(|of_cols| Place::same(of_cols[panel].assume_init_ref())));
+            for next in steps.following(count - panel, of_panel) {
+                next.multiply();
+                if FETCHED {
+                    ahead.fetch(share);
+                }
+            }
+            strip.end(to);
+            steps.go_on(of_panel);
+            to = to.next_panel();
         }
     }
 }
@@ -213,7 +258,7 @@ unsafe fn sums_of_two(way: Way, tile: &Tile, sums: &Sums, is_fetched: bool) {
         let to = Place { at: place.wrapping_add(rows.start * stride), pitch: stride * size_of::<i32>() };
         let mut ahead = Ahead::<{ 2 * OF_PANEL / STEP }>::new(to, if is_fetched { HEIGHT } else { 0 });
         // SAFETY: this function's own promise; the result has these rows and columns, as `place` asserts.
-        unsafe { strip.multiply(None, tile.rhs, WIDTH, from, to, || ahead.fetch(share)) }
+        unsafe { strip.multiply(0, tile.rhs, WIDTH, from, to, || ahead.fetch(share)) }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::gemm::gemm_by;
 use crate::matrix::{Offset, Operand, Order, Output};
-use crate::output::{Cast, Finish, QuantizeDown, Stage, Store, Values};
+use crate::output::{Cast, Finish, QuantizeDown, Rounding, Scale, Stage, Store, Values};
 use crate::packed::tests::confine;
 use crate::packed::{Bits, Packed, Packing, Purpose, ResultOrder, Side};
 use crate::{Context, Factor, gemm, reference};
@@ -556,6 +556,61 @@ fn columns_that_are_packed_by_parts_are_as_any_others() {
         });
         let lhs = SideCase { order: Order::DepthContiguous, ..lhs };
         check(contexts_of_processors(), &as_given((rows, cols, depth), lhs, rhs));
+    }
+}
+
+/// A layer of several tiles, scaled so that most numbers are bytes: its shape, both sides, the rounding, and the bytes that are allowed.
+type Layer = ((usize, usize, usize), [SideCase; 2], Rounding, (i32, i32), u64);
+
+fn layer() -> impl Strategy<Value = Layer> {
+    let depth = prop_oneof![2 => 1usize..70, 2 => 120usize..260, 1 => 500usize..530, 1 => 1700usize..1740];
+    let shape = (30usize..100, prop_oneof![Just(32usize), Just(64), Just(96), 33usize..130], depth);
+    let side = |order: Order| {
+        let encoding = prop_oneof![Just(Encoding::U8), Just(Encoding::S8)];
+        let offset = prop_oneof![Just(0), -128i32..=128];
+        (encoding, 0usize..2, offset).prop_map(move |(encoding, gap, offset)| SideCase {
+            order,
+            encoding,
+            gap,
+            offset,
+            slope: 0,
+        })
+    };
+    let sides = [side(Order::DepthContiguous), side(Order::LineContiguous)];
+    let rounding = prop_oneof![Just(Rounding::Twice), Just(Rounding::TwiceUp), Just(Rounding::Once)];
+    let allowed = prop_oneof![Just((0, 255)), Just((-128, 127)), Just((3, 200)), Just((-5, 100))];
+    (shape, sides, rounding, allowed, any::<u64>())
+}
+
+fn check_layer(((rows, cols, depth), [lhs, rhs], rounding, (least, greatest), seed): Layer) {
+    let case = Case { seed, gap: (seed % 3) as usize, ..as_given((rows, cols, depth), lhs, rhs) };
+    let data = [lhs.data(rows, depth, seed, false), rhs.data(cols, depth, seed ^ 0x9e37_79b9, false)];
+    let (multiplier, exponent) = ((1 << 30) + (seed as i32 >> 2 & 0xFF_FFFF), -(6 + depth.ilog2() as i32 / 2));
+    let stages = [
+        Stage::Scale(Scale::new(Values::Uniform(multiplier), Values::Uniform(exponent), 9, rounding).unwrap()),
+        Stage::Clamp { min: least, max: greatest },
+    ];
+    let scaled = |x: &i32| rounding.scaled(*x, multiplier, exponent).wrapping_add(9).clamp(least, greatest) as u8;
+    let want: Vec<u8> = expected(&case, &data[0], &data[1]).iter().map(scaled).collect();
+    let operands = (lhs.operand(&data[0], rows, depth), rhs.operand(&data[1], cols, depth));
+    let factors = (&Factor::new(operands.0, lhs.offsets(&[])), &Factor::new(operands.1, rhs.offsets(&[])));
+    for context in contexts_of_processors() {
+        let got = match least {
+            0.. => product(context, &case, factors, 0x5a, |out| Store::U8(out, Cast::Saturating), &stages),
+            _ => {
+                let got = product(context, &case, factors, 0x5a, |out| Store::I8(out, Cast::Saturating), &stages);
+                got.into_iter().map(|x| x as u8).collect()
+            }
+        };
+        assert!(got == want, "{}: {:?}", context.kernel.name, first_difference(&got, &want));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 64, ..ProptestConfig::default() })]
+    #[test]
+    fn every_kernel_agrees_on_layers_of_several_tiles(layer in layer()) {
+        check_layer(layer);
     }
 }
 

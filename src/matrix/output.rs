@@ -117,10 +117,39 @@ impl<'a, T> Block<'a, T> {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(crate) fn whole<const ROWS: usize, const COLS: usize>(&mut self) -> Option<[&'a mut [T; COLS]; ROWS]> {
-        if self.cols != COLS || self.rows < ROWS {
-            return None;
-        }
-        Some(std::array::from_fn(|_| self.take(1, COLS).first_chunk_mut().expect("as many columns")))
+        // SAFETY: so it is then.
+        if self.cols != COLS || self.rows < ROWS { None } else { Some(unsafe { self.take_whole() }) }
+    }
+
+    /// The next rows.
+    ///
+    /// # Safety
+    /// As many are left, and this is how many columns they have.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub(crate) unsafe fn take_whole<const ROWS: usize, const COLS: usize>(&mut self) -> [&'a mut [T; COLS]; ROWS] {
+        debug_assert!(self.cols == COLS && self.rows >= ROWS);
+        std::array::from_fn(|_| self.take(1, COLS).first_chunk_mut().expect("as many columns"))
+    }
+
+    /// All rows, so many at a time, as long as as many are left; none if this is not how many columns they have.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub(crate) fn wholes<const ROWS: usize, const COLS: usize>(
+        mut self,
+    ) -> impl Iterator<Item = [&'a mut [T; COLS]; ROWS]> {
+        let count = if self.cols == COLS { self.rows / ROWS } else { 0 };
+        (0..count).map(move |_| {
+            std::array::from_fn(|_| Self::take(&mut self, 1, COLS).first_chunk_mut().expect("as many columns"))
+        })
+    }
+
+    /// Goes on behind so many rows, which are left.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub(crate) fn skip_rows(&mut self, rows: usize) {
+        assert!(rows <= self.rows);
+        self.take(rows, 0);
     }
 
     /// As many elements, from the next row on, that lie side by side; `rows` of those that are left begin there.

@@ -1,9 +1,11 @@
 //! Tiles whose sums become the result, each while the next one is multiplied.
 
+use super::quarters;
 use super::strips;
-use super::walk::{ROWS, Room, Rows, Strip, Way, with_room};
+use super::walk::{Copied, ROWS, Room, Rows, Strip, Way, with_room};
 use crate::kernel::panel::Panel;
 use crate::kernel::relay::{Strip as Job, WIDTH};
+use crate::kernel::requantize::Rule;
 use crate::kernel::requantize::avx512::Finisher;
 use crate::kernel::vector512::{plus, put, resume, spread, store};
 use crate::kernel::{FloatColumns, Tile, avx512vnni};
@@ -21,6 +23,15 @@ pub(super) trait Outcome {
 
     /// Whether rows are finished before a part of the next tile is multiplied, and so are there when its sums are to be kept, not after.
     const IS_BEFORE: bool;
+
+    /// Multiplies the first strips by the first panels in a way of its own: how many.
+    ///
+    /// # Safety
+    /// As for [`multiply`].
+    #[inline(always)]
+    unsafe fn multiply_first(&self, _: &Tile, _: Way, _: &mut Option<&mut Copied>) -> (usize, usize) {
+        (0, 0)
+    }
 
     /// How many columns a panel has.
     ///
@@ -52,10 +63,17 @@ pub(super) trait Outcome {
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 pub(super) unsafe fn multiply<O: Outcome>(tile: &Tile, panels: usize, outcome: &O) {
     // SAFETY: this function's own promise.
-    with_room(tile, panels, O::IS_SLICED, |way, room| unsafe {
+    with_room(tile, panels, O::IS_SLICED, |way, Room { mut copied, resting }| unsafe {
+        let most = outcome.multiply_first(tile, way, &mut copied);
+        let strips = tile.lhs.count().div_ceil(ROWS);
+        if most.0 > 0 && most.1 < panels {
+            let room = Room { copied: copied.as_deref_mut(), resting: &mut [] };
+            multiply_in::<O, false>(way, room, tile, (0..most.0, most.1..panels), outcome);
+        }
+        let all = (most.0..strips, 0..panels);
         match way.is_sliced {
-            true => multiply_in::<O, true>(way, room, tile, outcome),
-            false => multiply_in::<O, false>(way, room, tile, outcome),
+            true => multiply_in::<O, true>(way, Room { copied, resting }, tile, all, outcome),
+            false => multiply_in::<O, false>(way, Room { copied, resting }, tile, all, outcome),
         }
     });
 }
@@ -70,8 +88,12 @@ unsafe fn multiply_in<O: Outcome, const SLICED: bool>(
     way: Way,
     Room { copied, resting }: Room,
     tile: &Tile,
+    (some_strips, panels): (Range<usize>, Range<usize>),
     outcome: &O,
 ) {
+    if some_strips.is_empty() {
+        return;
+    }
     let of_panel = way.of_panel;
     // SAFETY: this function's own promise, which a session is a part of.
     let mut strip = unsafe { Strip::new(tile, way, copied) };
@@ -82,8 +104,8 @@ unsafe fn multiply_in<O: Outcome, const SLICED: bool>(
     let mut turn = 0;
     let mut open: Option<Before<O>> = None;
     let mut number = 0;
-    for some in way.groups() {
-        for rows in strips(tile.lhs.count(), ROWS) {
+    for some in way.groups(panels) {
+        for rows in strips(tile.lhs.count(), ROWS).skip(some_strips.start).take(some_strips.len()) {
             strip.set(tile.lhs.part(rows.clone()));
             outcome.fill_terms(rows.clone(), &mut terms[number % 2][..rows.len()]);
             for slice in 0..if SLICED { strip.slices } else { 1 } {
@@ -98,11 +120,11 @@ unsafe fn multiply_in<O: Outcome, const SLICED: bool>(
                         let from = if slice == 0 { None } else { Some(rest()) };
                         let to = if is_last { now.place() } else { rest() };
                         match &mut open {
-                            None => strip.multiply(SLICED.then_some(slice), rhs, cols, from, to, || {}),
+                            None => strip.multiply(slice, rhs, cols, from, to, || {}),
                             Some(open) => {
                                 let (sums, terms) = (before.first(open.rows), &terms[open.strip]);
                                 let beside = || open.finish(outcome, sums, terms, share);
-                                strip.multiply(SLICED.then_some(slice), rhs, cols, from, to, beside);
+                                strip.multiply(slice, rhs, cols, from, to, beside);
                                 open.finish(outcome, sums, terms, ROWS);
                             }
                         }
@@ -165,9 +187,37 @@ impl<'a> Bytes<'a> {
     /// # Safety
     /// There is such a panel.
     #[inline(always)]
-    unsafe fn panel(&self, panel: usize) -> &'a Panel {
+    pub(super) unsafe fn panel(&self, panel: usize) -> &'a Panel {
         // SAFETY: this function's own promise, and that made to a relay.
         unsafe { self.job.result.panels[self.job.panels.start + panel].assume_init_ref() }
+    }
+
+    /// Whether numbers are rounded in 65536ths.
+    #[inline(always)]
+    pub(super) fn are_rounded(&self) -> bool {
+        // SAFETY: there is a panel; no tile is without columns.
+        !self.job.panels.is_empty() && !matches!(unsafe { self.panel(0) }.rule, Rule::Down)
+    }
+
+    /// Where rows of a panel go.
+    ///
+    /// # Safety
+    /// There is such a panel, and nobody else uses this part of the result.
+    #[inline(always)]
+    pub(super) unsafe fn place(&self, rows: Range<usize>, panel: usize) -> Block<'a, u8> {
+        let job = self.job;
+        let col = job.col + panel * WIDTH;
+        // SAFETY: this function's own promise.
+        unsafe {
+            let cols = col..col + self.panel(panel).cols();
+            job.out.block(job.row + rows.start..job.row + rows.end, cols)
+        }
+    }
+
+    /// What rows add.
+    #[inline(always)]
+    pub(super) fn fill(&self, rows: Range<usize>, terms: &mut [i32]) {
+        terms.iter_mut().zip(rows).for_each(|(term, row)| *term = self.job.terms.of(row));
     }
 }
 
@@ -175,6 +225,14 @@ impl<'a> Outcome for Bytes<'a> {
     type Open = Finisher<'a>;
     const IS_SLICED: bool = true;
     const IS_BEFORE: bool = false;
+
+    #[inline(always)]
+    unsafe fn multiply_first(&self, tile: &Tile, way: Way, copied: &mut Option<&mut Copied>) -> (usize, usize) {
+        let most = quarters::most(tile, way, self);
+        // SAFETY: this function's own promise.
+        unsafe { quarters::multiply(tile, way, copied.as_deref_mut(), self, most) }
+        most
+    }
 
     #[inline(always)]
     unsafe fn width(&self, panel: usize) -> usize {
@@ -185,20 +243,14 @@ impl<'a> Outcome for Bytes<'a> {
     #[inline(always)]
     fn fill_terms(&self, rows: Range<usize>, terms: &mut [i32]) {
         if self.has_terms {
-            terms.iter_mut().zip(rows).for_each(|(term, row)| *term = self.job.terms.of(row));
+            self.fill(rows, terms);
         }
     }
 
     #[inline(always)]
     unsafe fn open(&self, rows: Range<usize>, panel: usize) -> Finisher<'a> {
-        let Self { job, has_terms } = *self;
-        let col = job.col + panel * WIDTH;
         // SAFETY: this function's own promise.
-        unsafe {
-            let panel = self.panel(panel);
-            let cols = col..col + panel.cols();
-            Finisher::new(panel, has_terms, job.out, (job.row + rows.start..job.row + rows.end, cols))
-        }
+        unsafe { Finisher::new(self.panel(panel), self.has_terms, self.place(rows, panel)) }
     }
 
     #[inline(always)]

@@ -122,6 +122,35 @@ macro_rules! multiply_step {
     };
 }
 
+/// As [`dot!`], for signs that are known when it runs.
+#[rustfmt::skip]
+macro_rules! dot_by_signs {
+    ($sums:literal, $lines:literal, $panel:literal) => {
+        concat!(
+            "cmp {how:l}, {OF_PANEL}\n", "jb 2f\n", "je 3f\n", "cmp {how:l}, {OF_LINES}\n", "je 4f\n",
+            "tdpbssd ", $sums, ", ", $lines, ", ", $panel, "\n", "jmp 5f\n",
+            "2:\n", "tdpbuud ", $sums, ", ", $lines, ", ", $panel, "\n", "jmp 5f\n",
+            "3:\n", "tdpbusd ", $sums, ", ", $lines, ", ", $panel, "\n", "jmp 5f\n",
+            "4:\n", "tdpbsud ", $sums, ", ", $lines, ", ", $panel, "\n",
+            "5:\n",
+        )
+    };
+}
+
+/// As [`load!`], once if bit 31 is set, or if it is not; and not at all if bit 30 is.
+#[rustfmt::skip]
+macro_rules! load_by_use {
+    ($register:literal, $from:literal, once if $is_once:literal) => {
+        concat!(
+            "bt {how:e}, 30\n", "jc 3f\n",
+            "test {how:e}, {how:e}\n", $is_once, " 2f\n",
+            "tileloadd ", $register, ", ", $from, "\n", "jmp 3f\n",
+            "2:\n", "tileloaddt1 ", $register, ", ", $from, "\n",
+            "3:\n",
+        )
+    };
+}
+
 /// In place of [`load!`], where no step follows.
 macro_rules! omit {
     ($($what:tt)*) => {
@@ -193,6 +222,11 @@ impl Shape {
         }
     }
 
+    /// The same for [`Step`]: signs, and a bit if lines are streamed.
+    pub(super) fn how(self) -> u32 {
+        self.signs as u32 | u32::from(self.is_streamed) << 31
+    }
+
     /// What multiplies so, by one register of columns and by two.
     #[inline(always)]
     pub(super) fn ways(self) -> [Multiply; 2] {
@@ -219,17 +253,18 @@ impl Shape {
     }
 }
 
-/// Multiplies 16 lines from each of two on, so many bytes apart, by so many steps of a panel, at least one. Or, if they are broad,
-/// 16 lines from the first on, by a panel and by the one that is second.
+/// Multiplies 16 lines, so many bytes apart, and as many from so many bytes further on, by so many steps of a panel, at least one. Or,
+/// if they are broad, 16 lines by a panel and by the one so many bytes further on.
 ///
 /// # Safety
 /// As for [`Strip::multiply`](super::walk::Strip::multiply); and lines and panel reach so far.
-pub(super) type Multiply = unsafe fn([*const u8; 2], pitch: usize, panel: *const u8, steps: usize);
+pub(super) type Multiply = unsafe fn(*const u8, second: usize, pitch: usize, panel: *const u8, steps: usize);
 
 /// # Safety
 /// As for a [`Multiply`].
 unsafe fn multiply<const SIGNS: usize, const FORM: usize, const WIDE: usize, const STREAMED: usize>(
-    [first, second]: [*const u8; 2],
+    first: *const u8,
+    second: usize,
     pitch: usize,
     panel: *const u8,
     steps: usize,
@@ -239,6 +274,8 @@ unsafe fn multiply<const SIGNS: usize, const FORM: usize, const WIDE: usize, con
         asm!(
             load!("tmm4", "[{first} + {pitch}]", once if "1"),
             load!("tmm6", "[{panel} + {group}]", once if "0"),
+            ".if {FORM} == {TALL}", "add {second}, {first}", ".endif",
+            ".if {FORM} == {BROAD}", "add {second}, {panel}", ".endif",
             ".if {WIDE}", load!("tmm7", "[{panel} + {group} + 64]", once if "0"), ".endif",
             ".if {FORM} == {TALL}", load!("tmm5", "[{second} + {pitch}]", once if "1"), ".endif",
             ".if {FORM} == {BROAD}", load!("tmm5", "[{second} + {group}]", once if "0"), ".endif",
@@ -264,5 +301,100 @@ unsafe fn multiply<const SIGNS: usize, const FORM: usize, const WIDE: usize, con
             out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
             options(nostack, readonly),
         );
+    }
+}
+
+/// Where a step of 32 lines, 16 from each of two on, so many bytes apart, meets a whole panel; and [`how`](Shape::how).
+#[derive(Clone, Copy)]
+pub(super) struct Step {
+    pub lines: [*const u8; 2],
+    pub pitch: usize,
+    pub panel: *const u8,
+    pub how: u32,
+}
+
+/// In place of a step that does not follow, with another's `how`.
+pub(super) const NONE: u32 = 1 << 30;
+
+impl Step {
+    /// In how many parts it is multiplied, between which something else can be done.
+    pub(super) const PARTS: usize = 4;
+
+    /// Loads what it takes.
+    ///
+    /// # Safety
+    /// As for a [`Multiply`].
+    #[inline(always)]
+    pub(super) unsafe fn load(self) {
+        let Self { lines: [first, second], pitch, panel, how } = self;
+        // SAFETY: this function's own promise.
+        unsafe {
+            asm!(
+                load_by_use!("tmm4", "[{first} + {pitch}]", once if "js"),
+                load_by_use!("tmm6", "[{panel} + {group}]", once if "jns"),
+                load_by_use!("tmm7", "[{panel} + {group} + 64]", once if "jns"),
+                load_by_use!("tmm5", "[{second} + {pitch}]", once if "js"),
+                first = in(reg) first, second = in(reg) second, pitch = in(reg) pitch, panel = in(reg) panel,
+                group = in(reg) GROUP, how = in(reg) how,
+                out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _, options(nostack, readonly),
+            );
+        }
+    }
+
+    /// Multiplies the step that was loaded before, and loads this one.
+    ///
+    /// # Safety
+    /// As above.
+    #[inline(always)]
+    pub(super) unsafe fn multiply(self) {
+        // SAFETY: this function's own promise.
+        unsafe {
+            self.follow::<0>();
+            self.follow::<1>();
+            self.follow::<2>();
+            self.follow::<3>();
+        }
+    }
+
+    /// Multiplies a part of the step that was loaded before, and loads what was used for the last time anew, for this one.
+    ///
+    /// # Safety
+    /// As above; and the parts before were multiplied.
+    #[inline(always)]
+    pub(super) unsafe fn follow<const PART: usize>(self) {
+        const { assert!(PART < Self::PARTS) }
+        let Self { lines: [first, second], pitch, panel, how } = self;
+        // SAFETY: this function's own promise.
+        unsafe {
+            match PART {
+                0 => asm!(
+                    dot_by_signs!("tmm0", "tmm4", "tmm6"),
+                    how = in(reg) how, OF_PANEL = const signs::OF_PANEL, OF_LINES = const signs::OF_LINES,
+                    out("tmm0") _, options(nostack, nomem),
+                ),
+                1 => asm!(
+                    dot_by_signs!("tmm1", "tmm4", "tmm7"),
+                    load_by_use!("tmm4", "[{first} + {pitch}]", once if "js"),
+                    first = in(reg) first, pitch = in(reg) pitch,
+                    how = in(reg) how, OF_PANEL = const signs::OF_PANEL, OF_LINES = const signs::OF_LINES,
+                    out("tmm1") _, out("tmm4") _, options(nostack, readonly),
+                ),
+                2 => asm!(
+                    dot_by_signs!("tmm2", "tmm5", "tmm6"),
+                    load_by_use!("tmm6", "[{panel} + {group}]", once if "jns"),
+                    panel = in(reg) panel, group = in(reg) GROUP,
+                    how = in(reg) how, OF_PANEL = const signs::OF_PANEL, OF_LINES = const signs::OF_LINES,
+                    out("tmm2") _, out("tmm6") _, options(nostack, readonly),
+                ),
+                _ => asm!(
+                    dot_by_signs!("tmm3", "tmm5", "tmm7"),
+                    load_by_use!("tmm5", "[{second} + {pitch}]", once if "js"),
+                    load_by_use!("tmm7", "[{panel} + {group} + 64]", once if "jns"),
+                    second = in(reg) second, pitch = in(reg) pitch, panel = in(reg) panel, group = in(reg) GROUP,
+                    how = in(reg) how, OF_PANEL = const signs::OF_PANEL, OF_LINES = const signs::OF_LINES,
+                    out("tmm3") _, out("tmm5") _, out("tmm7") _, options(nostack, readonly),
+                ),
+            }
+        }
     }
 }

@@ -3,7 +3,7 @@
 //! The four begin with what is added to the sums, and go where they belong: nothing waits for them that could be done before.
 
 use super::near;
-use super::registers::{Form, GROUP, Multiply, PANEL_STEP, Place, Shape};
+use super::registers::{Form, GROUP, Multiply, NONE, PANEL_STEP, Place, Shape, Step};
 use super::session::{HEIGHT, STEP, configure};
 use crate::kernel::Tile;
 use crate::kernel::relay::WIDTH;
@@ -74,7 +74,7 @@ pub(super) struct Room<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Way {
     /// How many panels there are, and their bytes.
-    panels: usize,
+    pub panels: usize,
     pub of_panel: usize,
     is_copied: bool,
     pub is_sliced: bool,
@@ -112,10 +112,21 @@ impl Way {
         is_broad.then_some(Self { is_broad, ..self })
     }
 
-    /// The panels in groups that stay near.
-    pub(super) fn groups(self) -> impl Iterator<Item = Range<usize>> {
+    /// These panels in groups that stay near.
+    pub(super) fn groups(self, panels: Range<usize>) -> impl Iterator<Item = Range<usize>> {
         let most = near(self.of_panel).min(if self.is_sliced { RESTING } else { usize::MAX });
-        (0..self.panels).step_by(most).map(move |first| first..self.panels.min(first + most))
+        panels.clone().step_by(most).map(move |first| first..panels.end.min(first + most))
+    }
+
+    /// Of how many steps lines are, if they are short, and how many of the first panels they can meet as [`ShortSteps`]: those that
+    /// have all columns, and bytes for whole steps, all but the last one.
+    pub(super) fn short(self, tile: &Tile) -> (usize, usize) {
+        let steps = tile.lhs.len().min(self.of_panel / WIDTH).div_ceil(STEP);
+        if tile.lhs.runs() != 1 || self.is_sliced || !(1..=MOST_SHORT).contains(&steps) {
+            return (0, 0);
+        }
+        let have_bytes = tile.rhs.len().checked_sub(steps * PANEL_STEP).map_or(0, |rest| 1 + rest / self.of_panel);
+        (steps, self.panels.min(tile.cols / WIDTH).min(have_bytes + 1))
     }
 }
 
@@ -168,7 +179,7 @@ pub(super) struct Strip<'a> {
     /// Bytes of a run of a line, and of the panel that it meets.
     len: usize,
     of_run: usize,
-    of_panel: usize,
+    pub of_panel: usize,
     /// Whole steps of a run, how many of them are multiplied together, and how many are copied.
     steps: usize,
     together: usize,
@@ -183,9 +194,96 @@ pub(super) struct Strip<'a> {
     shape: Shape,
     /// What multiplies by panels of no more than half their width, and by others.
     ways: [Multiply; 2],
+    plan: Plan,
     /// Not cleared, which would take longer than small products: what they hold besides is multiplied by zeros, or for nothing.
     copies: MaybeUninit<Copies>,
 }
+
+/// Steps that are multiplied together.
+#[derive(Clone, Copy)]
+struct Part {
+    /// Where the first line begins, and how far lines are apart.
+    line: *const u8,
+    pitch: usize,
+    /// How far it is to the second register's, or panel's, first.
+    second: usize,
+    /// Bytes of the panel before, and how many steps.
+    before: usize,
+    steps: usize,
+}
+
+/// The parts of a run, or of a slice, which every panel meets: to find them anew for each took as many instructions as rows that are
+/// finished beside a part.
+struct Plan {
+    parts: [MaybeUninit<Part>; MOST_PARTS],
+    count: usize,
+    /// Of which run and slice; none yet.
+    of: Option<(usize, usize)>,
+}
+
+/// Of so many steps lines are short.
+pub(super) const MOST_SHORT: usize = 27;
+
+/// The steps of short lines by a panel, and the first one by the next, if there is one.
+pub(super) struct ShortSteps {
+    steps: [MaybeUninit<Step>; MOST_SHORT + 1],
+    count: usize,
+    /// What the last step meets of the last panel, which may lie elsewhere.
+    last: *const u8,
+}
+
+impl ShortSteps {
+    /// Before so many panels.
+    fn begin(&mut self, panels: usize) {
+        let (first, count) = (self.first(), self.count);
+        self.steps[count].write(first);
+        if count == 1 && panels == 1 {
+            self.all()[0].panel = self.last;
+        }
+    }
+
+    fn all(&mut self) -> &mut [Step] {
+        let steps = &mut self.steps[..self.count + 1];
+        // SAFETY: whoever made this wrote so many.
+        unsafe { &mut *(steps as *mut [MaybeUninit<Step>] as *mut [Step]) }
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    pub(super) fn first(&mut self) -> Step {
+        // SAFETY: there is one at least.
+        unsafe { self.steps[0].assume_init() }
+    }
+
+    /// Those after the first, and the first by the next panel, if so many are left, with this one.
+    #[inline(always)]
+    pub(super) fn following(&mut self, panels: usize, of_panel: usize) -> impl Iterator<Item = Step> {
+        let (last, count) = (self.last, self.count);
+        let steps = self.all();
+        steps[count].panel = steps[0].panel.wrapping_add(of_panel);
+        match (panels, count) {
+            (1, _) => steps[count].how |= NONE,
+            (2, 1) => steps[1].panel = last,
+            _ => {}
+        }
+        if panels == 1 && count > 1 {
+            steps[count - 1].panel = last;
+        }
+        steps[1..].iter().copied()
+    }
+
+    /// Goes on to the next panel.
+    #[inline(always)]
+    pub(super) fn go_on(&mut self, of_panel: usize) {
+        let count = self.count;
+        self.all()[..count].iter_mut().for_each(|step| step.panel = step.panel.wrapping_add(of_panel));
+    }
+}
+
+/// Fewer steps than twice [`PARTS`] are multiplied one by one.
+const MOST_PARTS: usize = 2 * PARTS - 1;
 
 /// What would reach beyond lines or panels if it were read where it lies: the ends of lines, and zeros; and the last bytes of the last
 /// panel.
@@ -237,6 +335,7 @@ impl<'a> Strip<'a> {
             is_before: false,
             shape,
             ways: shape.ways(),
+            plan: Plan { parts: [MaybeUninit::uninit(); _], count: 0, of: None },
             copies: MaybeUninit::uninit(),
         }
     }
@@ -252,6 +351,7 @@ impl<'a> Strip<'a> {
             _ => self.shape.form = if lines.count() > HEIGHT { Form::Tall } else { Form::Flat },
         }
         self.ways = self.shape.ways();
+        self.plan.of = None;
         if lines.runs() > 1 {
             return;
         }
@@ -271,9 +371,89 @@ impl<'a> Strip<'a> {
         (self.copies.as_mut_ptr().cast::<u8>().wrapping_add(offset_of!(Copies, lines)), STEP)
     }
 
-    /// Multiplies a slice of the lines, or all of them if they are not sliced, by a panel of so many columns, with which as many
-    /// bytes follow as are given, and does something else `beside` each part. The sums begin with what lies at one place, or zeros,
-    /// and go to another. If tiles are broad, both panels are given, and the second one's places lie beside those.
+    /// The steps of these lines, 32 of one run, that meet so many whole panels, with which as many bytes follow as are given. No more
+    /// than [`MOST_SHORT`].
+    #[inline(never)]
+    pub(super) fn steps(&mut self, panels: &[u8], count_of_panels: usize) -> ShortSteps {
+        let count = self.len.div_ceil(STEP);
+        assert!(self.lines.count() == ROWS && (1..=MOST_SHORT).contains(&count));
+        let before_last = count_of_panels.saturating_sub(2) * self.of_panel + count * PANEL_STEP;
+        assert!(count_of_panels == 1 || before_last <= panels.len());
+        let last = &panels[(count_of_panels - 1) * self.of_panel..][(count - 1) * PANEL_STEP..];
+        let last = self.last(last);
+        let (first, pitch, _) = self.lines.places();
+        let copied = self.room.as_mut().map(|room| room.places(0));
+        let how = self.shape.how();
+        let mut steps = [MaybeUninit::uninit(); _];
+        for (at, place) in steps[..count].iter_mut().enumerate() {
+            let (line, pitch) = match copied {
+                Some((copied, pitch)) if at < self.copied => (copied.cast_const().wrapping_add(at * STEP), pitch),
+                _ if at == self.steps => {
+                    let (ends, pitch) = self.ends();
+                    (ends.cast_const(), pitch)
+                }
+                _ => (first.wrapping_add(at * STEP), pitch),
+            };
+            let lines = [line, line.wrapping_add(HEIGHT * pitch)];
+            let panel = panels.as_ptr().wrapping_add(at * PANEL_STEP);
+            place.write(Step { lines, pitch, panel, how });
+        }
+        let mut steps = ShortSteps { steps, count, last };
+        steps.begin(count_of_panels);
+        steps
+    }
+
+    /// Has sums begin with those of columns, or zeros.
+    ///
+    /// # Safety
+    /// As for [`multiply`](Self::multiply).
+    #[inline(always)]
+    pub(super) unsafe fn begin(&self, of_cols: Option<Place>) {
+        // SAFETY: this function's own promise.
+        unsafe { self.shape.begin(of_cols.map(|sums| [sums; 2])) }
+    }
+
+    /// Brings sums to their place.
+    ///
+    /// # Safety
+    /// As for [`multiply`](Self::multiply).
+    #[inline(always)]
+    pub(super) unsafe fn end(&self, to: Place) {
+        let second = self.lines.count().saturating_sub(HEIGHT);
+        // SAFETY: this function's own promise.
+        unsafe { self.shape.end([to, to.below(second)]) }
+    }
+
+    /// Finds the parts of this run and slice.
+    #[inline(never)]
+    fn find_parts(&mut self, run: usize, slice: usize) {
+        let (first, pitch, step) = self.lines.places();
+        let line = first.wrapping_add(run * step);
+        // The second register begins within the first, or after it: what is computed twice is the same.
+        let second = self.lines.count().saturating_sub(HEIGHT);
+        let copied = self.room.as_mut().map(|room| room.places(0));
+        let start = slice * self.of_slice;
+        let end = if slice + 1 == self.slices { self.steps } else { start + self.of_slice };
+        let (mut at, mut count) = (start, 0);
+        while at < end {
+            let steps = self.together.min(end - at);
+            let (line, pitch) = match copied {
+                Some((copied, pitch)) if at + steps <= self.copied => (copied.cast_const(), pitch),
+                _ => (line, pitch),
+            };
+            let second = if self.shape.form == Form::Broad { self.of_panel } else { second * pitch };
+            let (line, before) = (line.wrapping_add(at * STEP), at * PANEL_STEP);
+            self.plan.parts[count].write(Part { line, pitch, second, before, steps });
+            count += 1;
+            at += steps;
+        }
+        self.plan.count = count;
+        self.plan.of = Some((run, slice));
+    }
+
+    /// Multiplies a slice of the lines, or the only one, by a panel of so many columns, with which as many bytes follow as are given,
+    /// and does something else `beside` each part. The sums begin with what lies at one place, or zeros, and go
+    /// to another. If tiles are broad, both panels are given, and the second one's places lie beside those.
     ///
     /// # Safety
     /// The CPU has AMX, and this thread has begun a session. There are sums for all lines at both places, and nobody else uses the
@@ -282,7 +462,7 @@ impl<'a> Strip<'a> {
     #[target_feature(enable = "avx512f,avx512bw")]
     pub(super) unsafe fn multiply(
         &mut self,
-        slice: Option<usize>,
+        slice: usize,
         panel: &[u8],
         cols: usize,
         from: Option<Place>,
@@ -292,39 +472,28 @@ impl<'a> Strip<'a> {
         let (shape, runs) = (self.shape, self.lines.runs());
         let is_broad = shape.form == Form::Broad;
         assert!(runs * self.of_run <= panel.len() && (!is_broad || 2 * self.of_panel <= panel.len()));
-        // The second register begins within the first, or after it: what is computed twice is the same.
+        let multiply = self.ways[usize::from(cols > WIDTH / 2)];
         let second = self.lines.count().saturating_sub(HEIGHT);
-        let (multiply, (first, pitch, step)) = (self.ways[usize::from(cols > WIDTH / 2)], self.lines.places());
-        let copied = self.room.as_mut().map(|room| room.places(0));
-        let start = slice.map_or(0, |slice| slice * self.of_slice);
-        let is_last = slice.is_none_or(|slice| slice + 1 == self.slices);
-        let end = if is_last { self.steps } else { start + self.of_slice };
+        let is_last = slice + 1 == self.slices;
         let of_panel = self.of_panel;
         let both = |place: Place| [place, if is_broad { place.next_panel() } else { place.below(second) }];
         // SAFETY: this function's own promise. Lines and panels reach as far as they are read.
         unsafe {
             shape.begin(from.map(both));
             for run in 0..runs {
-                let line = first.wrapping_add(run * step);
+                if self.plan.of != Some((run, slice)) {
+                    self.find_parts(run, slice);
+                }
                 let panel = &panel[run * self.of_run..];
-                // Not `step_by`, which divides.
-                let mut at = start;
-                while at < end {
-                    let count = self.together.min(end - at);
-                    let (line, pitch) = match copied {
-                        Some((copied, pitch)) if at + count <= self.copied => (copied.cast_const(), pitch),
-                        _ => (line, pitch),
-                    };
-                    let (line, steps) = (line.wrapping_add(at * STEP), panel.as_ptr().wrapping_add(at * PANEL_STEP));
-                    let other = if is_broad { steps.wrapping_add(of_panel) } else { line.wrapping_add(second * pitch) };
+                for part in &self.plan.parts[..self.plan.count] {
+                    let Part { line, pitch, second, before, steps } = part.assume_init();
                     if self.is_before {
                         beside();
                     }
-                    multiply([line, other], pitch, steps, count);
+                    multiply(line, second, pitch, panel.as_ptr().wrapping_add(before), steps);
                     if !self.is_before {
                         beside();
                     }
-                    at += self.together;
                 }
                 if is_last && !self.len.is_multiple_of(STEP) {
                     if runs > 1 {
@@ -332,11 +501,12 @@ impl<'a> Strip<'a> {
                     }
                     let rest = &panel[self.steps * PANEL_STEP..];
                     let (ends, pitch) = self.ends();
-                    let (ends, row) = (ends.cast_const(), ends.wrapping_add(second * pitch).cast_const());
-                    let other = if is_broad { self.last(&rest[of_panel..]) } else { row };
                     // Of two panels the first ends where bytes of the other follow.
-                    let rest = if is_broad { rest.as_ptr() } else { self.last(rest) };
-                    multiply([ends, other], pitch, rest, 1);
+                    let (first, second) = match is_broad {
+                        true => (rest.as_ptr(), self.last(&rest[of_panel..]).addr().wrapping_sub(rest.as_ptr().addr())),
+                        false => (self.last(rest), second * pitch),
+                    };
+                    multiply(ends.cast_const(), second, pitch, first, 1);
                 }
             }
             shape.end(both(to));

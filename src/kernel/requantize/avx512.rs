@@ -16,7 +16,7 @@ mod scales;
 mod units;
 mod wide;
 
-pub(in crate::kernel) use units::Finisher;
+pub(in crate::kernel) use units::{ByKind, Finisher, Pairs, by_kind};
 pub(in crate::kernel) use wide::bytes;
 
 const LANES: usize = 16;

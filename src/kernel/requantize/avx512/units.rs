@@ -3,11 +3,10 @@
 
 use super::{LANES, by_sign, down, put_row};
 use crate::kernel::panel::Panel;
-use crate::kernel::requantize::{Rule, near};
+use crate::kernel::requantize::{Last, Rule, near};
 use crate::kernel::vector512::{Vector, plus, resume};
-use crate::matrix::{Block, Output};
+use crate::matrix::Block;
 use std::arch::x86_64::*;
-use std::ops::Range;
 
 /// What makes bytes of rows of sums, to which what a panel's columns add is still to be added, and brings one after the other to its
 /// place. (To begin tiles with that takes longer, most so where two threads share a processor.)
@@ -22,27 +21,18 @@ pub(in crate::kernel) struct Finisher<'a> {
 type FinishFn = unsafe fn(&Panel, &mut Block<u8>, sums: &[[i32; 2 * LANES]], terms: &[i32]);
 
 impl<'a> Finisher<'a> {
-    /// For these rows and columns of the result, those of a panel; rows add something if they have terms.
+    /// For these places of a panel's rows, which add something if they have terms.
     ///
     /// # Safety
-    /// The CPU has the features that [`finish`] was compiled for. Nobody else uses this part of the result.
+    /// The CPU has the features that [`finish`] was compiled for.
     #[inline]
-    pub(in crate::kernel) unsafe fn new(
-        panel: &'a Panel,
-        has_terms: bool,
-        out: &'a Output<u8>,
-        (rows, cols): (Range<usize>, Range<usize>),
-    ) -> Self {
-        let finish = match (panel.rule, has_terms, panel.signs != 0) {
-            (Rule::Down, false, _) => down::finish::<false>,
-            (Rule::Down, true, _) => down::finish::<true>,
-            (_, false, true) => by_bytes::<false, true>(panel),
-            (_, false, false) => by_bytes::<false, false>(panel),
-            (_, true, true) => by_bytes::<true, true>(panel),
-            (_, true, false) => by_bytes::<true, false>(panel),
+    pub(in crate::kernel) unsafe fn new(panel: &'a Panel, has_terms: bool, to: Block<'a, u8>) -> Self {
+        let finish = match (panel.rule, has_terms) {
+            (Rule::Down, false) => down::finish::<false>,
+            (Rule::Down, true) => down::finish::<true>,
+            _ => by_kind(ToFinish, panel, has_terms),
         };
-        // SAFETY: this function's own promise.
-        Self { panel, to: unsafe { out.block(rows, cols) }, finish }
+        Self { panel, to, finish }
     }
 
     /// Finishes the next rows, which have these sums, and one term each, or none.
@@ -53,32 +43,163 @@ impl<'a> Finisher<'a> {
     }
 }
 
-/// Whether bytes are signed, and whether not all are allowed.
-fn by_bytes<const TERMS: bool, const SIGNS: bool>(panel: &Panel) -> FinishFn {
-    match (panel.last.least, panel.last.greatest) {
-        (0, 255) => finish::<TERMS, SIGNS, false, false>,
-        (-128, 127) => finish::<TERMS, SIGNS, true, false>,
-        (0.., _) => finish::<TERMS, SIGNS, false, true>,
-        _ => finish::<TERMS, SIGNS, true, true>,
+/// Something of its own for whether rows have terms, signs matter, bytes are signed, and not all are allowed.
+pub(in crate::kernel) trait ByKind {
+    type Outcome;
+
+    fn of<const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINED: bool>(self) -> Self::Outcome;
+}
+
+/// That of such panels.
+#[inline(always)]
+pub(in crate::kernel) fn by_kind<K: ByKind>(kind: K, panel: &Panel, has_terms: bool) -> K::Outcome {
+    #[inline(always)]
+    fn by_bytes<K: ByKind, const TERMS: bool, const SIGNS: bool>(kind: K, last: &Last) -> K::Outcome {
+        match (last.least, last.greatest) {
+            (0, 255) => kind.of::<TERMS, SIGNS, false, false>(),
+            (-128, 127) => kind.of::<TERMS, SIGNS, true, false>(),
+            (0.., _) => kind.of::<TERMS, SIGNS, false, true>(),
+            _ => kind.of::<TERMS, SIGNS, true, true>(),
+        }
+    }
+    match (has_terms, panel.signs != 0) {
+        (false, true) => by_bytes::<K, false, true>(kind, &panel.last),
+        (false, false) => by_bytes::<K, false, false>(kind, &panel.last),
+        (true, true) => by_bytes::<K, true, true>(kind, &panel.last),
+        (true, false) => by_bytes::<K, true, false>(kind, &panel.last),
     }
 }
 
-/// Four rows at once of a whole panel, with few instructions for each, so that the processor sees beyond them.
+/// Gives [`finish`].
+struct ToFinish;
+
+impl ByKind for ToFinish {
+    type Outcome = FinishFn;
+
+    fn of<const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINED: bool>(self) -> FinishFn {
+        finish::<TERMS, SIGNS, SIGNED, CONFINED>
+    }
+}
+
+/// Pairs of a whole panel's rows, which become bytes beside something that is done in so many parts: as many after one as after another.
+pub(in crate::kernel) struct Pairs<'a, const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINED: bool> {
+    units: Units<TERMS, SIGNS, SIGNED, CONFINED>,
+    panel: &'a Panel,
+    to: Block<'a, u8>,
+    all: &'a [[[i32; 2 * LANES]; 2]],
+    left: std::slice::Iter<'a, [[i32; 2 * LANES]; 2]>,
+    terms: &'a [i32],
+    parts: usize,
+    /// How many are due, times how many parts there are; and how many are done.
+    due: usize,
+    done: usize,
+    /// Which have a number in doubt, each by a bit.
+    doubtful: u32,
+}
+
+impl<'a, const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINED: bool>
+    Pairs<'a, TERMS, SIGNS, SIGNED, CONFINED>
+{
+    /// Those of so many rows at most; none if the panel is not whole.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
+    pub(in crate::kernel) fn new(
+        panel: &'a Panel,
+        to: Block<'a, u8>,
+        sums: &'a [[i32; 2 * LANES]],
+        terms: &'a [i32],
+        parts: usize,
+    ) -> Self {
+        let sums = sums.as_chunks().0;
+        assert!(sums.len() <= 32 && (!TERMS || terms.len() >= 2 * sums.len()) && to.is_of(2 * sums.len(), 2 * LANES));
+        Self {
+            units: Units::of(panel),
+            panel,
+            to,
+            all: sums,
+            left: sums.iter(),
+            terms,
+            parts,
+            due: 0,
+            done: 0,
+            doubtful: 0,
+        }
+    }
+
+    /// Finishes those that are due after one more part.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
+    pub(in crate::kernel) fn finish_due(&mut self) {
+        self.due += self.all.len();
+        while self.due >= self.parts
+            && let Some([first, second]) = self.left.next()
+        {
+            // SAFETY: there are as many rows as sums, as `new` asserts.
+            let [to_first, to_second] = unsafe { self.to.take_whole::<2, { 2 * LANES }>() };
+            self.due -= self.parts;
+            let terms =
+                if TERMS { *self.terms[2 * self.done..].first_chunk().expect("one for each row") } else { [0; 2] };
+            let ([bytes], are_sure) = self.units.pairs([[first, second]], &[terms]);
+            let [of_first, of_second] = halves(bytes);
+            put_row(of_first, to_first);
+            put_row(of_second, to_second);
+            if !are_sure {
+                self.doubtful = with_doubt(self.doubtful, self.done);
+            }
+            self.done += 1;
+        }
+    }
+
+    /// Puts right those in doubt, at these places.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
+    pub(in crate::kernel) fn end(self, to: Block<u8>) {
+        if self.doubtful != 0 {
+            correct_pairs::<TERMS, SIGNS, SIGNED, CONFINED>(self.panel, to, self.all, self.terms, self.doubtful);
+        }
+    }
+}
+
+/// By itself, lest it be computed for pairs that are sure.
+#[cold]
+#[inline(never)]
+fn with_doubt(doubtful: u32, pair: usize) -> u32 {
+    doubtful | 1 << pair
+}
+
+/// Puts right pairs of rows some numbers of which were in doubt.
+#[cold]
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
+fn correct_pairs<const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINED: bool>(
+    panel: &Panel,
+    to: Block<u8>,
+    sums: &[[[i32; 2 * LANES]; 2]],
+    terms: &[i32],
+    doubtful: u32,
+) {
+    for (i, (sums, [first, second])) in sums.iter().zip(to.wholes::<2, { 2 * LANES }>()).enumerate() {
+        if doubtful >> i & 1 != 0 {
+            let terms = if TERMS { &terms[2 * i..] } else { &[0; 2] };
+            correct::<TERMS, SIGNS, SIGNED, CONFINED>(panel, sums, terms, &mut [first, second]);
+        }
+    }
+}
+
+/// Four rows at once of a whole panel, with few instructions for each, so that the processor sees beyond them. What else there is to do
+/// is done at the end, by others: this one needs nothing of memory then.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
 fn finish<const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINED: bool>(
     panel: &Panel,
     to: &mut Block<u8>,
-    mut sums: &[[i32; 2 * LANES]],
-    mut terms: &[i32],
+    sums: &[[i32; 2 * LANES]],
+    terms: &[i32],
 ) {
     let units = Units::<TERMS, SIGNS, SIGNED, CONFINED>::of(panel);
-    while let Some((four, others)) = sums.split_first_chunk::<4>()
-        && let Some([a, b, c, d]) = to.whole::<4, { 2 * LANES }>()
-    {
-        let of_four = if TERMS { terms.split_off(..4).expect("one for each row") } else { &[0; 4] };
-        let pair = |i: usize| [&four[i], &four[i + 1]];
-        let terms_of = [[of_four[0], of_four[1]], [of_four[2], of_four[3]]];
-        let ([upper, lower], are_sure) = units.pairs([pair(0), pair(2)], &terms_of);
+    let mut done = 0;
+    for (four, [a, b, c, d]) in sums.as_chunks().0.iter().zip(to.clone().wholes::<4, { 2 * LANES }>()) {
+        let of_four = if TERMS { terms[done..].first_chunk().expect("one for each row") } else { &[0; 4] };
+        let ([upper, lower], are_sure) = units.four(four, of_four);
         // Not in a loop, for which the compiler brings them to memory first.
         let ([of_a, of_b], [of_c, of_d]) = (halves(upper), halves(lower));
         put_row(of_a, a);
@@ -86,13 +207,37 @@ fn finish<const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFIN
         put_row(of_c, c);
         put_row(of_d, d);
         if !are_sure {
-            correct::<TERMS, SIGNS, SIGNED, CONFINED>(panel, four, of_four, &mut [a, b, c, d]);
+            to.skip_rows(done);
+            return correct_four::<TERMS, SIGNS, SIGNED, CONFINED>(panel, to, &sums[done..], rest(terms, done));
         }
-        sums = others;
+        done += 4;
     }
-    if !sums.is_empty() {
-        finish_others::<TERMS, SIGNS, SIGNED, CONFINED>(panel, to, sums, terms);
+    to.skip_rows(done);
+    if done < sums.len() {
+        finish_others::<TERMS, SIGNS, SIGNED, CONFINED>(panel, to, &sums[done..], rest(terms, done));
     }
+}
+
+/// The terms of the rows from this one on; rows may have none.
+#[inline(always)]
+fn rest(terms: &[i32], row: usize) -> &[i32] {
+    &terms[row.min(terms.len())..]
+}
+
+/// Puts right the bytes of four rows, some of which were in doubt, and finishes the others.
+#[cold]
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
+fn correct_four<const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINED: bool>(
+    panel: &Panel,
+    to: &mut Block<u8>,
+    sums: &[[i32; 2 * LANES]],
+    terms: &[i32],
+) {
+    let mut rows = to.whole::<4, { 2 * LANES }>().expect("as many rows as were written");
+    let of_four = if TERMS { &terms[..4] } else { &[0; 4] };
+    correct::<TERMS, SIGNS, SIGNED, CONFINED>(panel, &sums[..4], of_four, &mut rows.each_mut().map(|row| &mut row[..]));
+    finish::<TERMS, SIGNS, SIGNED, CONFINED>(panel, to, &sums[4..], rest(terms, 4));
 }
 
 /// Of a part of a panel, and fewer rows.
@@ -153,6 +298,13 @@ impl<const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINED: b
             least: _mm512_set1_epi8(panel.last.least as i8),
             greatest: _mm512_set1_epi8(panel.last.greatest as i8),
         }
+    }
+
+    /// The bytes of four rows, of two and two one after the other; and whether none is in doubt.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
+    fn four(&self, [a, b, c, d]: &[[i32; 2 * LANES]; 4], terms: &[i32; 4]) -> ([Vector; 2], bool) {
+        self.pairs([[a, b], [c, d]], &[[terms[0], terms[1]], [terms[2], terms[3]]])
     }
 
     /// The bytes of pairs of rows, those of a pair one after the other.
