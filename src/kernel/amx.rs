@@ -15,7 +15,7 @@ use registers::Place;
 use session::{HEIGHT, STEP};
 use std::mem::MaybeUninit;
 use std::ops::Range;
-use walk::{ROWS, Room, Rows, Strip, Way, with_room};
+use walk::{ROWS, Room, Rows, ShortSteps, Strip, Way, with_room};
 
 mod ahead;
 mod beside;
@@ -218,7 +218,8 @@ unsafe fn short_strip<const FETCHED: bool>(
     mut to: Place,
 ) {
     let of_panel = strip.of_panel;
-    let mut steps = strip.steps(panels, count);
+    let mut steps = ShortSteps::none();
+    strip.find_steps(panels, count, &mut steps);
     let share = ROWS.div_ceil(strip.parts);
     // SAFETY: this function's own promise.
     unsafe {
@@ -226,7 +227,7 @@ unsafe fn short_strip<const FETCHED: bool>(
         for panel in 0..count {
             let mut ahead = Ahead::<{ OF_PANEL / STEP }>::new(to, if FETCHED { ROWS } else { 0 });
             strip.begin(of_cols.map(|of_cols| Place::same(of_cols[panel].assume_init_ref())));
-            for next in steps.following(count - panel, of_panel) {
+            for next in steps.following(count - panel, of_panel, true) {
                 next.multiply();
                 if FETCHED {
                     ahead.fetch(share);

@@ -563,7 +563,10 @@ fn columns_that_are_packed_by_parts_are_as_any_others() {
 type Layer = ((usize, usize, usize), [SideCase; 2], Rounding, (i32, i32), u64);
 
 fn layer() -> impl Strategy<Value = Layer> {
-    let depth = prop_oneof![2 => 1usize..70, 2 => 120usize..260, 1 => 500usize..530, 1 => 1700usize..1740];
+    let depth = prop_oneof![
+        2 => 1usize..70, 2 => 120usize..260, 1 => 500usize..530, 1 => 1700usize..1740,
+        2 => (1usize..29).prop_map(|steps| 64 * steps),
+    ];
     let shape = (30usize..100, prop_oneof![Just(32usize), Just(64), Just(96), 33usize..130], depth);
     let side = |order: Order| {
         let encoding = prop_oneof![Just(Encoding::U8), Just(Encoding::S8)];

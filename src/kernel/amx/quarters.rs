@@ -3,7 +3,7 @@
 
 use super::beside::Bytes;
 use super::registers::Step;
-use super::walk::{Copied, ROWS, Rows, Strip, Way};
+use super::walk::{Copied, ROWS, Rows, ShortSteps, Strip, Way};
 use crate::kernel::Tile;
 use crate::kernel::panel::Panel;
 use crate::kernel::requantize::avx512::{ByKind, Pairs, by_kind};
@@ -74,14 +74,18 @@ unsafe fn multiply_in<const TERMS: bool, const SIGNS: bool, const SIGNED: bool, 
         let (mut rooms, mut terms) = ([Rows::NONE; 2], [[0; ROWS]; 2]);
         let mut before = Before { panel: bytes.panel(0), to: bytes.place(0..0, 0), rows: 0, strip: 0, room: 1 };
         for some in way.groups(0..panels) {
+            let mut steps = ShortSteps::none();
             for number in 0..count {
                 let rows = number * ROWS..(number + 1) * ROWS;
-                strip.set(tile.lhs.part(rows.clone()));
+                // The first step is loaded, unless another strip's was before it.
+                if !steps.go_down() {
+                    strip.set(tile.lhs.part(rows.clone()));
+                    strip.find_steps(&tile.rhs[some.start * way.of_panel..], some.len(), &mut steps);
+                    steps.first().load();
+                }
                 if TERMS {
                     bytes.fill(rows.clone(), &mut terms[number % 2]);
                 }
-                let mut steps = strip.steps(&tile.rhs[some.start * way.of_panel..], some.len());
-                steps.first().load();
                 for panel in some.clone() {
                     let room = 1 - before.room;
                     let [even, odd] = &mut rooms;
@@ -95,7 +99,7 @@ unsafe fn multiply_in<const TERMS: bool, const SIGNS: bool, const SIGNED: bool, 
                         Step::PARTS * steps.count(),
                     );
                     strip.begin(None);
-                    for next in steps.following(some.end - panel, way.of_panel) {
+                    for next in steps.following(some.end - panel, way.of_panel, number + 1 == count) {
                         next.follow::<0>();
                         pairs.finish_due();
                         next.follow::<1>();

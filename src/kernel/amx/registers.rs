@@ -320,6 +320,12 @@ impl Step {
     /// In how many parts it is multiplied, between which something else can be done.
     pub(super) const PARTS: usize = 4;
 
+    /// The same of lines so many bytes further on.
+    #[inline(always)]
+    pub(super) fn below(self, bytes: usize) -> Self {
+        Self { lines: self.lines.map(|line| line.wrapping_add(bytes)), ..self }
+    }
+
     /// Loads what it takes.
     ///
     /// # Safety

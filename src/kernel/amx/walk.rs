@@ -76,6 +76,8 @@ pub(super) struct Way {
     /// How many panels there are, and their bytes.
     pub panels: usize,
     pub of_panel: usize,
+    /// Whether lines begin where cache lines do.
+    is_even: bool,
     is_copied: bool,
     pub is_sliced: bool,
     /// Whether tiles are those of two panels and of one register of rows.
@@ -85,7 +87,7 @@ pub(super) struct Way {
 impl Way {
     /// By one panel of so many bytes.
     pub(super) fn alone(of_panel: usize) -> Self {
-        Self { panels: 1, of_panel, is_copied: false, is_sliced: false, is_broad: false }
+        Self { panels: 1, of_panel, is_even: true, is_copied: false, is_sliced: false, is_broad: false }
     }
 
     /// By so many panels, in slices if it may be.
@@ -98,7 +100,7 @@ impl Way {
         // Lines that lie at the same places of caches' pages push each other out of the first cache in any case.
         let is_deep = SLICED.contains(&(lines.len() / STEP)) && !pitch.is_multiple_of(2048);
         let is_sliced = may_be_sliced && is_run && is_deep && lines.count() > ROWS;
-        Self { panels, of_panel, is_copied: is_run && !is_even, is_sliced, is_broad: false }
+        Self { panels, of_panel, is_even, is_copied: is_run && !is_even, is_sliced, is_broad: false }
     }
 
     /// The same by two whole panels at once, if there are no more, both stay in the first cache, and lines do not: so these are loaded
@@ -224,22 +226,22 @@ struct Plan {
 /// Of so many steps lines are short.
 pub(super) const MOST_SHORT: usize = 27;
 
-/// The steps of short lines by a panel, and the first one by the next, if there is one.
+/// The steps of short lines by a panel, and the first one by the next, or of the next strip.
 pub(super) struct ShortSteps {
     steps: [MaybeUninit<Step>; MOST_SHORT + 1],
     count: usize,
-    /// What the last step meets of the last panel, which may lie elsewhere.
+    /// Where the first panel begins, and what the last step meets of the last panel, which may lie elsewhere.
+    panels: *const u8,
     last: *const u8,
+    /// How far the next strip's lines are, if all lie where they lay, and nothing is to be copied.
+    next_strip: Option<usize>,
 }
 
 impl ShortSteps {
-    /// Before so many panels.
-    fn begin(&mut self, panels: usize) {
-        let (first, count) = (self.first(), self.count);
-        self.steps[count].write(first);
-        if count == 1 && panels == 1 {
-            self.all()[0].panel = self.last;
-        }
+    /// To be found.
+    pub(super) fn none() -> Self {
+        let (panels, last) = (std::ptr::null(), std::ptr::null());
+        Self { steps: [MaybeUninit::uninit(); _], count: 0, panels, last, next_strip: None }
     }
 
     fn all(&mut self) -> &mut [Step] {
@@ -253,21 +255,22 @@ impl ShortSteps {
     }
 
     pub(super) fn first(&mut self) -> Step {
-        // SAFETY: there is one at least.
-        unsafe { self.steps[0].assume_init() }
+        self.all()[0]
     }
 
-    /// Those after the first, and the first by the next panel, if so many are left, with this one.
+    /// Those after the first, and the one after them, if so many panels are left, with this one, and then another strip or none.
     #[inline(always)]
-    pub(super) fn following(&mut self, panels: usize, of_panel: usize) -> impl Iterator<Item = Step> {
-        let (last, count) = (self.last, self.count);
+    pub(super) fn following(&mut self, panels: usize, of_panel: usize, is_last: bool) -> impl Iterator<Item = Step> {
+        let (last, count, first_panel) = (self.last, self.count, self.panels);
+        let next_strip = if is_last { None } else { self.next_strip };
         let steps = self.all();
-        steps[count].panel = steps[0].panel.wrapping_add(of_panel);
-        match (panels, count) {
-            (1, _) => steps[count].how |= NONE,
-            (2, 1) => steps[1].panel = last,
-            _ => {}
-        }
+        let first = steps[0];
+        steps[count] = match (panels, next_strip) {
+            (1, None) => Step { how: first.how | NONE, ..first },
+            (1, Some(down)) => Step { panel: first_panel, ..first.below(down) },
+            (2, _) if count == 1 => Step { panel: last, ..first },
+            _ => Step { panel: first.panel.wrapping_add(of_panel), ..first },
+        };
         if panels == 1 && count > 1 {
             steps[count - 1].panel = last;
         }
@@ -279,6 +282,17 @@ impl ShortSteps {
     pub(super) fn go_on(&mut self, of_panel: usize) {
         let count = self.count;
         self.all()[..count].iter_mut().for_each(|step| step.panel = step.panel.wrapping_add(of_panel));
+    }
+
+    /// Goes on to the next strip, if its first step was the last to be loaded.
+    #[inline(always)]
+    pub(super) fn go_down(&mut self) -> bool {
+        let (panels, count) = (self.panels, self.count);
+        let Some(down) = self.next_strip else { return false };
+        for (at, step) in self.all()[..count].iter_mut().enumerate() {
+            *step = Step { panel: panels.wrapping_add(at * PANEL_STEP), ..step.below(down) };
+        }
+        true
     }
 }
 
@@ -307,7 +321,7 @@ impl<'a> Strip<'a> {
         let len = len.min(of_run / WIDTH);
         assert!(runs * of_run <= of_panel && (runs == 1 || len.is_multiple_of(4)));
         // Two panels stay in the first cache beside a strip if they are short.
-        let is_streamed = panels == 1 || panels == 2 && of_panel <= SHORT;
+        let is_streamed = panels == 1 || panels == 2 && 2 * of_panel <= SHORT && way.is_even;
         let form = if way.is_broad { Form::Broad } else { Form::Flat };
         let shape = Shape::new([tile.lhs_encoding, tile.rhs_encoding], form, is_streamed);
         let rows = tile.lhs.count().clamp(1, HEIGHT);
@@ -371,21 +385,21 @@ impl<'a> Strip<'a> {
         (self.copies.as_mut_ptr().cast::<u8>().wrapping_add(offset_of!(Copies, lines)), STEP)
     }
 
-    /// The steps of these lines, 32 of one run, that meet so many whole panels, with which as many bytes follow as are given. No more
-    /// than [`MOST_SHORT`].
+    /// Finds the steps of these lines, 32 of one run, that meet so many whole panels, with which as many bytes follow as are given. No
+    /// more than [`MOST_SHORT`].
     #[inline(never)]
-    pub(super) fn steps(&mut self, panels: &[u8], count_of_panels: usize) -> ShortSteps {
+    pub(super) fn find_steps(&mut self, panels: &[u8], count_of_panels: usize, to: &mut ShortSteps) {
         let count = self.len.div_ceil(STEP);
         assert!(self.lines.count() == ROWS && (1..=MOST_SHORT).contains(&count));
         let before_last = count_of_panels.saturating_sub(2) * self.of_panel + count * PANEL_STEP;
         assert!(count_of_panels == 1 || before_last <= panels.len());
         let last = &panels[(count_of_panels - 1) * self.of_panel..][(count - 1) * PANEL_STEP..];
         let last = self.last(last);
+        let panels = if count == 1 && count_of_panels == 1 { last } else { panels.as_ptr() };
         let (first, pitch, _) = self.lines.places();
         let copied = self.room.as_mut().map(|room| room.places(0));
         let how = self.shape.how();
-        let mut steps = [MaybeUninit::uninit(); _];
-        for (at, place) in steps[..count].iter_mut().enumerate() {
+        for (at, place) in to.steps[..count].iter_mut().enumerate() {
             let (line, pitch) = match copied {
                 Some((copied, pitch)) if at < self.copied => (copied.cast_const().wrapping_add(at * STEP), pitch),
                 _ if at == self.steps => {
@@ -395,12 +409,13 @@ impl<'a> Strip<'a> {
                 _ => (first.wrapping_add(at * STEP), pitch),
             };
             let lines = [line, line.wrapping_add(HEIGHT * pitch)];
-            let panel = panels.as_ptr().wrapping_add(at * PANEL_STEP);
+            let panel = panels.wrapping_add(at * PANEL_STEP);
             place.write(Step { lines, pitch, panel, how });
         }
-        let mut steps = ShortSteps { steps, count, last };
-        steps.begin(count_of_panels);
-        steps
+        let is_copied = self.copied > 0 || count > self.steps;
+        to.steps[count] = to.steps[0];
+        (to.count, to.panels, to.last) = (count, panels, last);
+        to.next_strip = (!is_copied).then_some(ROWS * pitch);
     }
 
     /// Has sums begin with those of columns, or zeros.
