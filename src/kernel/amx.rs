@@ -13,9 +13,10 @@ use crate::pack::Groups;
 use ahead::Ahead;
 use registers::Place;
 use session::{HEIGHT, STEP};
+use short::ShortSteps;
 use std::mem::MaybeUninit;
 use std::ops::Range;
-use walk::{ROWS, Room, Rows, ShortSteps, Strip, Way, with_room};
+use walk::{ROWS, Room, Rows, Strip, Way, with_room};
 
 mod ahead;
 mod beside;
@@ -24,6 +25,7 @@ mod emulated;
 mod quarters;
 mod registers;
 mod session;
+mod short;
 mod walk;
 
 pub(super) static KERNEL: Kernel = Kernel {

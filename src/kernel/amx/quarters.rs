@@ -3,7 +3,8 @@
 
 use super::beside::Bytes;
 use super::registers::Step;
-use super::walk::{Copied, ROWS, Rows, ShortSteps, Strip, Way};
+use super::short::ShortSteps;
+use super::walk::{Copied, ROWS, Rows, Strip, Way};
 use crate::kernel::Tile;
 use crate::kernel::panel::Panel;
 use crate::kernel::requantize::avx512::{ByKind, Pairs, by_kind};

@@ -3,8 +3,9 @@
 //! The four begin with what is added to the sums, and go where they belong: nothing waits for them that could be done before.
 
 use super::near;
-use super::registers::{Form, GROUP, Multiply, NONE, PANEL_STEP, Place, Shape, Step};
+use super::registers::{Form, GROUP, Multiply, PANEL_STEP, Place, Shape, Step};
 use super::session::{HEIGHT, STEP, configure};
+use super::short::{MOST_SHORT, ShortSteps};
 use crate::kernel::Tile;
 use crate::kernel::relay::WIDTH;
 use crate::matrix::Lines;
@@ -223,79 +224,6 @@ struct Plan {
     of: Option<(usize, usize)>,
 }
 
-/// Of so many steps lines are short.
-pub(super) const MOST_SHORT: usize = 27;
-
-/// The steps of short lines by a panel, and the first one by the next, or of the next strip.
-pub(super) struct ShortSteps {
-    steps: [MaybeUninit<Step>; MOST_SHORT + 1],
-    count: usize,
-    /// Where the first panel begins, and what the last step meets of the last panel, which may lie elsewhere.
-    panels: *const u8,
-    last: *const u8,
-    /// How far the next strip's lines are, if all lie where they lay, and nothing is to be copied.
-    next_strip: Option<usize>,
-}
-
-impl ShortSteps {
-    /// To be found.
-    pub(super) fn none() -> Self {
-        let (panels, last) = (std::ptr::null(), std::ptr::null());
-        Self { steps: [MaybeUninit::uninit(); _], count: 0, panels, last, next_strip: None }
-    }
-
-    fn all(&mut self) -> &mut [Step] {
-        let steps = &mut self.steps[..self.count + 1];
-        // SAFETY: whoever made this wrote so many.
-        unsafe { &mut *(steps as *mut [MaybeUninit<Step>] as *mut [Step]) }
-    }
-
-    pub(super) fn count(&self) -> usize {
-        self.count
-    }
-
-    pub(super) fn first(&mut self) -> Step {
-        self.all()[0]
-    }
-
-    /// Those after the first, and the one after them, if so many panels are left, with this one, and then another strip or none.
-    #[inline(always)]
-    pub(super) fn following(&mut self, panels: usize, of_panel: usize, is_last: bool) -> impl Iterator<Item = Step> {
-        let (last, count, first_panel) = (self.last, self.count, self.panels);
-        let next_strip = if is_last { None } else { self.next_strip };
-        let steps = self.all();
-        let first = steps[0];
-        steps[count] = match (panels, next_strip) {
-            (1, None) => Step { how: first.how | NONE, ..first },
-            (1, Some(down)) => Step { panel: first_panel, ..first.below(down) },
-            (2, _) if count == 1 => Step { panel: last, ..first },
-            _ => Step { panel: first.panel.wrapping_add(of_panel), ..first },
-        };
-        if panels == 1 && count > 1 {
-            steps[count - 1].panel = last;
-        }
-        steps[1..].iter().copied()
-    }
-
-    /// Goes on to the next panel.
-    #[inline(always)]
-    pub(super) fn go_on(&mut self, of_panel: usize) {
-        let count = self.count;
-        self.all()[..count].iter_mut().for_each(|step| step.panel = step.panel.wrapping_add(of_panel));
-    }
-
-    /// Goes on to the next strip, if its first step was the last to be loaded.
-    #[inline(always)]
-    pub(super) fn go_down(&mut self) -> bool {
-        let (panels, count) = (self.panels, self.count);
-        let Some(down) = self.next_strip else { return false };
-        for (at, step) in self.all()[..count].iter_mut().enumerate() {
-            *step = Step { panel: panels.wrapping_add(at * PANEL_STEP), ..step.below(down) };
-        }
-        true
-    }
-}
-
 /// Fewer steps than twice [`PARTS`] are multiplied one by one.
 const MOST_PARTS: usize = 2 * PARTS - 1;
 
@@ -397,25 +325,28 @@ impl<'a> Strip<'a> {
         let last = self.last(last);
         let panels = if count == 1 && count_of_panels == 1 { last } else { panels.as_ptr() };
         let (first, pitch, _) = self.lines.places();
-        let copied = self.room.as_mut().map(|room| room.places(0));
         let how = self.shape.how();
-        for (at, place) in to.steps[..count].iter_mut().enumerate() {
-            let (line, pitch) = match copied {
-                Some((copied, pitch)) if at < self.copied => (copied.cast_const().wrapping_add(at * STEP), pitch),
-                _ if at == self.steps => {
-                    let (ends, pitch) = self.ends();
-                    (ends.cast_const(), pitch)
-                }
-                _ => (first.wrapping_add(at * STEP), pitch),
-            };
-            let lines = [line, line.wrapping_add(HEIGHT * pitch)];
-            let panel = panels.wrapping_add(at * PANEL_STEP);
-            place.write(Step { lines, pitch, panel, how });
-        }
         let is_copied = self.copied > 0 || count > self.steps;
-        to.steps[count] = to.steps[0];
-        (to.count, to.panels, to.last) = (count, panels, last);
-        to.next_strip = (!is_copied).then_some(ROWS * pitch);
+        to.begin((panels, last), (!is_copied).then_some(ROWS * pitch));
+        for at in 0..count {
+            let (line, pitch) = match at == self.steps {
+                true => self.ends(),
+                false => self.place(first, at, 1),
+            };
+            let line = line.cast_const();
+            let lines = [line, line.wrapping_add(HEIGHT * pitch)];
+            to.push(Step { lines, pitch, panel: panels.wrapping_add(at * PANEL_STEP), how });
+        }
+    }
+
+    /// Where so many steps of these lines, the first of which lies there, begin with this one, and how far lines are apart there.
+    #[inline(always)]
+    fn place(&mut self, first: *const u8, at: usize, steps: usize) -> (*mut u8, usize) {
+        let (first, pitch) = match &mut self.room {
+            Some(room) if at + steps <= self.copied => room.places(0),
+            _ => (first.cast_mut(), self.lines.places().1),
+        };
+        (first.wrapping_add(at * STEP), pitch)
     }
 
     /// Has sums begin with those of columns, or zeros.
@@ -442,23 +373,19 @@ impl<'a> Strip<'a> {
     /// Finds the parts of this run and slice.
     #[inline(never)]
     fn find_parts(&mut self, run: usize, slice: usize) {
-        let (first, pitch, step) = self.lines.places();
-        let line = first.wrapping_add(run * step);
+        let (first, _, step) = self.lines.places();
+        let first_of_run = first.wrapping_add(run * step);
         // The second register begins within the first, or after it: what is computed twice is the same.
         let second = self.lines.count().saturating_sub(HEIGHT);
-        let copied = self.room.as_mut().map(|room| room.places(0));
         let start = slice * self.of_slice;
         let end = if slice + 1 == self.slices { self.steps } else { start + self.of_slice };
         let (mut at, mut count) = (start, 0);
         while at < end {
             let steps = self.together.min(end - at);
-            let (line, pitch) = match copied {
-                Some((copied, pitch)) if at + steps <= self.copied => (copied.cast_const(), pitch),
-                _ => (line, pitch),
-            };
+            let (line, pitch) = self.place(first_of_run, at, steps);
             let second = if self.shape.form == Form::Broad { self.of_panel } else { second * pitch };
-            let (line, before) = (line.wrapping_add(at * STEP), at * PANEL_STEP);
-            self.plan.parts[count].write(Part { line, pitch, second, before, steps });
+            let line = line.cast_const();
+            self.plan.parts[count].write(Part { line, pitch, second, before: at * PANEL_STEP, steps });
             count += 1;
             at += steps;
         }
