@@ -150,9 +150,12 @@ pub(super) fn with_room(tile: &Tile, panels: usize, may_be_sliced: bool, then: i
 }
 
 impl Copied {
-    /// Where this step of the first line lies, and how far lines are apart.
-    fn places(&mut self, step: usize) -> (*mut u8, usize) {
-        (self.0.as_mut_ptr().cast::<u8>().wrapping_add(step * STEP), (COPIED + 1) * STEP)
+    /// How far lines are apart.
+    const PITCH: usize = (COPIED + 1) * STEP;
+
+    /// Where this step of the first line lies.
+    fn place(&mut self, step: usize) -> *mut u8 {
+        self.0.as_mut_ptr().cast::<u8>().wrapping_add(step * STEP)
     }
 }
 
@@ -205,22 +208,22 @@ pub(super) struct Strip<'a> {
 /// Steps that are multiplied together.
 #[derive(Clone, Copy)]
 struct Part {
-    /// Where the first line begins, and how far lines are apart.
-    line: *const u8,
+    /// Whether lines are read where they are copied, and how far they are apart.
+    is_copied: bool,
     pitch: usize,
     /// How far it is to the second register's, or panel's, first.
     second: usize,
-    /// Bytes of the panel before, and how many steps.
+    /// How many steps come before, and how many these are.
     before: usize,
     steps: usize,
 }
 
-/// The parts of a run, or of a slice, which every panel meets: to find them anew for each took as many instructions as rows that are
-/// finished beside a part.
+/// The parts of a run, or of a slice of it, which every panel meets: to find them anew for each took as many instructions as rows that
+/// are finished beside a part.
 struct Plan {
     parts: [MaybeUninit<Part>; MOST_PARTS],
     count: usize,
-    /// Of which run and slice; none yet.
+    /// Of which slice, and of how many lines; none yet.
     of: Option<(usize, usize)>,
 }
 
@@ -293,14 +296,13 @@ impl<'a> Strip<'a> {
             _ => self.shape.form = if lines.count() > HEIGHT { Form::Tall } else { Form::Flat },
         }
         self.ways = self.shape.ways();
-        self.plan.of = None;
         if lines.runs() > 1 {
             return;
         }
         for step in 0..self.copied {
             let room = self.room.as_mut().expect("room for steps that are copied");
             // SAFETY: there is room for all lines, here and below.
-            unsafe { copy(lines, step * STEP..(step + 1) * STEP, room.places(step)) }
+            unsafe { copy(lines, step * STEP..(step + 1) * STEP, (room.place(step), Copied::PITCH)) }
         }
         if !self.len.is_multiple_of(STEP) {
             // SAFETY: as above.
@@ -324,29 +326,32 @@ impl<'a> Strip<'a> {
         let last = &panels[(count_of_panels - 1) * self.of_panel..][(count - 1) * PANEL_STEP..];
         let last = self.last(last);
         let panels = if count == 1 && count_of_panels == 1 { last } else { panels.as_ptr() };
-        let (first, pitch, _) = self.lines.places();
+        let (first, copied) = (self.lines.places().0, self.copies());
         let how = self.shape.how();
         let is_copied = self.copied > 0 || count > self.steps;
-        to.begin((panels, last), (!is_copied).then_some(ROWS * pitch));
+        to.begin((panels, last), (!is_copied).then_some(ROWS * self.lines.places().1));
         for at in 0..count {
-            let (line, pitch) = match at == self.steps {
-                true => self.ends(),
-                false => self.place(first, at, 1),
+            let (line, pitch) = match self.pitch(at + 1) {
+                _ if at == self.steps => (self.ends().0.cast_const(), STEP),
+                (true, pitch) => (copied.wrapping_add(at * STEP), pitch),
+                (false, pitch) => (first.wrapping_add(at * STEP), pitch),
             };
-            let line = line.cast_const();
             let lines = [line, line.wrapping_add(HEIGHT * pitch)];
             to.push(Step { lines, pitch, panel: panels.wrapping_add(at * PANEL_STEP), how });
         }
     }
 
-    /// Where so many steps of these lines, the first of which lies there, begin with this one, and how far lines are apart there.
+    /// Whether steps up to this one are read where they are copied, and how far lines are apart there.
     #[inline(always)]
-    fn place(&mut self, first: *const u8, at: usize, steps: usize) -> (*mut u8, usize) {
-        let (first, pitch) = match &mut self.room {
-            Some(room) if at + steps <= self.copied => room.places(0),
-            _ => (first.cast_mut(), self.lines.places().1),
-        };
-        (first.wrapping_add(at * STEP), pitch)
+    fn pitch(&self, end: usize) -> (bool, usize) {
+        let is_copied = end <= self.copied;
+        (is_copied, if is_copied { Copied::PITCH } else { self.lines.places().1 })
+    }
+
+    /// Where copies begin, if there are any.
+    #[inline(always)]
+    fn copies(&mut self) -> *const u8 {
+        self.room.as_mut().map_or(std::ptr::null(), |room| room.place(0).cast_const())
     }
 
     /// Has sums begin with those of columns, or zeros.
@@ -370,27 +375,25 @@ impl<'a> Strip<'a> {
         unsafe { self.shape.end([to, to.below(second)]) }
     }
 
-    /// Finds the parts of this run and slice.
+    /// Finds the parts of this slice.
     #[inline(never)]
-    fn find_parts(&mut self, run: usize, slice: usize) {
-        let (first, _, step) = self.lines.places();
-        let first_of_run = first.wrapping_add(run * step);
+    fn find_parts(&mut self, slice: usize) {
+        let count_of_lines = self.lines.count();
         // The second register begins within the first, or after it: what is computed twice is the same.
-        let second = self.lines.count().saturating_sub(HEIGHT);
+        let below = count_of_lines.saturating_sub(HEIGHT);
         let start = slice * self.of_slice;
         let end = if slice + 1 == self.slices { self.steps } else { start + self.of_slice };
-        let (mut at, mut count) = (start, 0);
-        while at < end {
-            let steps = self.together.min(end - at);
-            let (line, pitch) = self.place(first_of_run, at, steps);
-            let second = if self.shape.form == Form::Broad { self.of_panel } else { second * pitch };
-            let line = line.cast_const();
-            self.plan.parts[count].write(Part { line, pitch, second, before: at * PANEL_STEP, steps });
+        let (mut before, mut count) = (start, 0);
+        while before < end {
+            let steps = self.together.min(end - before);
+            let (is_copied, pitch) = self.pitch(before + steps);
+            let second = if self.shape.form == Form::Broad { self.of_panel } else { below * pitch };
+            self.plan.parts[count].write(Part { is_copied, pitch, second, before, steps });
             count += 1;
-            at += steps;
+            before += steps;
         }
         self.plan.count = count;
-        self.plan.of = Some((run, slice));
+        self.plan.of = Some((slice, count_of_lines));
     }
 
     /// Multiplies a slice of the lines, or the only one, by a panel of so many columns, with which as many bytes follow as are given,
@@ -415,6 +418,7 @@ impl<'a> Strip<'a> {
         let is_broad = shape.form == Form::Broad;
         assert!(runs * self.of_run <= panel.len() && (!is_broad || 2 * self.of_panel <= panel.len()));
         let multiply = self.ways[usize::from(cols > WIDTH / 2)];
+        let ((first, _, step), copied) = (self.lines.places(), self.copies());
         let second = self.lines.count().saturating_sub(HEIGHT);
         let is_last = slice + 1 == self.slices;
         let of_panel = self.of_panel;
@@ -423,16 +427,18 @@ impl<'a> Strip<'a> {
         unsafe {
             shape.begin(from.map(both));
             for run in 0..runs {
-                if self.plan.of != Some((run, slice)) {
-                    self.find_parts(run, slice);
+                if self.plan.of != Some((slice, self.lines.count())) {
+                    self.find_parts(slice);
                 }
                 let panel = &panel[run * self.of_run..];
+                let first = first.wrapping_add(run * step);
                 for part in &self.plan.parts[..self.plan.count] {
-                    let Part { line, pitch, second, before, steps } = part.assume_init();
+                    let Part { is_copied, pitch, second, before, steps } = part.assume_init();
+                    let line = if is_copied { copied } else { first }.wrapping_add(before * STEP);
                     if self.is_before {
                         beside();
                     }
-                    multiply(line, second, pitch, panel.as_ptr().wrapping_add(before), steps);
+                    multiply(line, second, pitch, panel.as_ptr().wrapping_add(before * PANEL_STEP), steps);
                     if !self.is_before {
                         beside();
                     }
