@@ -397,8 +397,8 @@ impl<'a> Strip<'a> {
     }
 
     /// Multiplies a slice of the lines, or the only one, by a panel of so many columns, with which as many bytes follow as are given,
-    /// and does something else `beside` each part. The sums begin with what lies at one place, or zeros, and go
-    /// to another. If tiles are broad, both panels are given, and the second one's places lie beside those.
+    /// and does something else `beside` each part. The sums begin with what lies at one place, or zeros, and go to
+    /// another. If tiles are broad, both panels are given, and the second one's places lie beside those.
     ///
     /// # Safety
     /// The CPU has AMX, and this thread has begun a session. There are sums for all lines at both places, and nobody else uses the

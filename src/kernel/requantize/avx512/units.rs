@@ -100,7 +100,7 @@ pub(in crate::kernel) struct Pairs<'a, const TERMS: bool, const SIGNS: bool, con
 impl<'a, const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINED: bool>
     Pairs<'a, TERMS, SIGNS, SIGNED, CONFINED>
 {
-    /// Those of so many rows at most; none if the panel is not whole.
+    /// Those of a whole panel's rows, an even number, 64 at most; as many places as sums.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
     pub(in crate::kernel) fn new(
