@@ -68,7 +68,7 @@ unsafe fn multiply_by<const LHS: usize, const KIND: usize, const TWO: bool>(
             (walk.rows, walk.last) = of_rows;
             for rows in tiles(some.len(), most) {
                 let (row, count) = (some.start + rows.start, rows.len());
-                walk.start(lhs, row);
+                walk.start(lhs, row..row + count);
                 if open.count != beside {
                     walk.beside(open.count);
                     beside = open.count;

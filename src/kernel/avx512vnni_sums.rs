@@ -74,7 +74,7 @@ unsafe fn multiply_as<const LHS: usize, const WIDE: bool>(tile: &Tile, sums: &Su
             walk.to = place.wrapping_add(some.start * stride + panel * WIDTH);
             for rows in together.clone() {
                 let count = rows.len();
-                walk.start(lhs, some.start + rows.start);
+                walk.start(lhs, some.start + rows.start..some.start + rows.end);
                 // SAFETY: lines and panels reach as far as `Walk::of` asserts; there are as many terms and last groups as rows;
                 // `place` asserts that the result has the rows and columns, which are this tile's by this function's own promise.
                 by_rows!(count, |N| unsafe { walk.sum::<N, LHS, WIDE>(&of_cols) });
@@ -106,7 +106,7 @@ unsafe fn multiply_twos<const LHS: usize>(tile: &Tile, sums: &Sums, panels: usiz
             walk.to = place.wrapping_add(some.start * stride + panel * WIDTH);
             for rows in tiles(some.len(), ROWS / 2) {
                 let count = rows.len();
-                walk.start(lhs, some.start + rows.start);
+                walk.start(lhs, some.start + rows.start..some.start + rows.end);
                 // SAFETY: as of one panel.
                 by_rows_of_two!(count, |N| unsafe { walk.sum_two::<N, LHS>(&of_cols) });
                 walk.pass(count);

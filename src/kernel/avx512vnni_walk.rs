@@ -153,6 +153,9 @@ pub(super) struct Walk {
     /// Groups of the first run that are left.
     rest: usize,
     end: End,
+    /// Whether a group that is cut may be read with the bytes that follow it, of all lines but the last: what the panel has beyond the
+    /// depth is 0.
+    reads_on: bool,
     /// If it is cut, the last group of each line.
     pub last: *const [u8; 4],
     pub rhs: *const u8,
@@ -200,6 +203,7 @@ impl Walk {
         after: 0,
         rest: 0,
         end: End::None,
+        reads_on: false,
         last: ptr::null(),
         rhs: ptr::null(),
         ahead: 0,
@@ -237,6 +241,7 @@ impl Walk {
             groups_of_first: if lhs.runs() == 1 { groups_of_last } else { whole },
             groups_of_last,
             end,
+            reads_on: is_cut && lhs.are_joined(),
             distance,
             ..Self::NONE
         };
@@ -253,11 +258,14 @@ impl Walk {
         self.ahead = if reach < 2 * AHEAD { 0 } else { AHEAD };
     }
 
-    /// Goes to a tile's first line.
+    /// Goes to a tile's lines.
     #[inline(always)]
-    pub(super) fn start(&mut self, lhs: &Lines, line: usize) {
+    pub(super) fn start(&mut self, lhs: &Lines, lines: Range<usize>) {
         let (first, pitch, _) = lhs.places();
-        (self.line, self.runs) = (first.wrapping_add(line * pitch), lhs.runs());
+        (self.line, self.runs) = (first.wrapping_add(lines.start * pitch), lhs.runs());
+        if self.reads_on {
+            self.end = if lines.end < lhs.count() { End::Whole } else { End::Cut };
+        }
     }
 
     /// Passes so many rows of an edge.
@@ -287,8 +295,8 @@ pub(super) struct Edge {
 impl Edge {
     pub(super) const NONE: Self = Self { added: MaybeUninit::uninit(), last: MaybeUninit::uninit() };
 
-    /// Finds what these rows add, and the group in which their lines end, if the depth ends within a group: numbers for the
-    /// walk's `rows` and `last`.
+    /// Finds what these rows add, and the group in which their lines end, if the depth ends within a group, of those lines of which it
+    /// is not read as whole ones are: numbers for the walk's `rows` and `last`.
     #[inline]
     #[target_feature(enable = "avx512f")]
     pub(super) fn find(&mut self, lhs: &Lines, terms: &Terms, rows: Range<usize>) -> (*const i32, *const [u8; 4]) {
@@ -300,7 +308,12 @@ impl Edge {
         }
         let rest = lhs.len() % 4;
         if rest > 0 {
-            for (i, line) in lhs.part(rows).iter().enumerate() {
+            let needless = match (lhs.are_joined(), rows.end == lhs.count()) {
+                (true, true) => rows.len().saturating_sub(ROWS),
+                (true, false) => rows.len(),
+                (false, _) => 0,
+            };
+            for (i, line) in lhs.part(rows).iter().enumerate().skip(needless) {
                 let end = u32::from_le_bytes(*line.last_chunk().expect("a whole group before"));
                 // SAFETY: there are no more lines than places.
                 unsafe { last.wrapping_add(i).write((end >> (32 - 8 * rest)).to_le_bytes()) }

@@ -78,6 +78,13 @@ impl<'a> Lines<'a> {
         self.runs
     }
 
+    /// Whether each but the last is followed by the next one, byte by byte.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub(crate) fn are_joined(&self) -> bool {
+        self.pitch == self.len && self.runs == 1
+    }
+
     /// Where the first begins, how far the next line lies, and how far the next run.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
