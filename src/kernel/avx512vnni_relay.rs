@@ -1,12 +1,17 @@
 //! AVX-512 VNNI: the rows of the tile before become bytes between the groups of a tile.
 
-use super::avx512vnni_walk::{Edge, MOST, Walk, by_kind, by_lhs, by_number, by_rows, by_rows_of_two, in_twos, lhs};
+use super::avx512vnni_walk::{
+    Edge, MOST, Walk, by_kind, by_lhs, by_number, by_rows, by_rows_of_two, in_twos, lhs, shallow,
+};
 use super::relay::{Bytes, Open, ROWS, RelayFns, Rows, Strip, TWICE_TWO, WIDTH};
 use super::requantize::avx512::{relay_doubts, relay_row};
 use super::tiles;
 use std::ops::Range;
 
 pub(super) static RELAY: RelayFns = RelayFns { together: TWICE_TWO / 2, multiply, finish };
+
+/// Lines of so many groups have too few for the rows of a tile to go beside those of the next.
+const SHALLOW: usize = 8;
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 unsafe fn multiply(strip: &Strip, open: &mut Open, room: &mut [Rows; 2]) {
@@ -19,6 +24,11 @@ unsafe fn multiply(strip: &Strip, open: &mut Open, room: &mut [Rows; 2]) {
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 unsafe fn multiply_as<const LHS: usize, const KIND: usize>(strip: &Strip, open: &mut Open, room: &mut [Rows; 2]) {
     let panels = strip.panels.len();
+    let (lhs, groups) = (&strip.tile.lhs, strip.tile.lhs.len().div_ceil(4));
+    if lhs.runs() == 1 && groups <= SHALLOW && lhs.count() >= shallow::TOGETHER {
+        // SAFETY: this function's own promise.
+        return unsafe { multiply_shallow::<LHS, KIND>(strip, open, room) };
+    }
     let twos = in_twos(&strip.tile, panels);
     // SAFETY: this function's own promise.
     unsafe {
@@ -91,6 +101,53 @@ unsafe fn multiply_by<const LHS: usize, const KIND: usize, const TWO: bool>(
                 *open = Open { turn: 1 - open.turn, count, panel, are_two: TWO, row: strip.row + row, col };
                 walk.pass(count);
                 before = own;
+            }
+        }
+    }
+}
+
+/// By all panels, one by one; nothing is open then.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+unsafe fn multiply_shallow<const LHS: usize, const KIND: usize>(strip: &Strip, open: &mut Open, room: &mut [Rows; 2]) {
+    let Strip { tile, terms, result, .. } = strip;
+    let (lhs, len) = (&tile.lhs, tile.rhs.len() / strip.panels.len());
+    // SAFETY: this function's own promise.
+    unsafe { finish(result, open, room) }
+    *open = Open::NONE;
+    let mut edge = Edge::NONE;
+    let mut walk = Walk::of::<false>(tile, len);
+    walk.stride = result.stride;
+    for some in tiles(lhs.count(), MOST) {
+        let (of_rows, lasts) = edge.find(lhs, terms, some.clone());
+        // The last ones go apart if they are read in another way, or begin among those before.
+        let together = shallow::TOGETHER;
+        let is_apart = !some.len().is_multiple_of(together) || walk.ends_apart(lhs, some.end);
+        let apart = if is_apart { some.len() - together } else { some.len() };
+        for (i, panel) in strip.panels.clone().enumerate() {
+            let of_panel = result.panels[panel].as_ptr();
+            walk.rhs = tile.rhs[i * len..].as_ptr();
+            for rows in [0..apart.next_multiple_of(together), apart..some.len()] {
+                let (first, count) = (some.start + rows.start, rows.len() / together);
+                let terms = (of_rows.wrapping_add(rows.start), lasts.wrapping_add(rows.start));
+                walk.start_shallow(lhs, first..some.start + rows.end, terms);
+                let mut at =
+                    Open { count: together, panel, row: strip.row + first, col: strip.col + i * WIDTH, ..Open::NONE };
+                walk.bytes = result.of(&at);
+                let mut left = count;
+                while left > 0 || !walk.sums.is_null() {
+                    walk.to = room[0].as_mut_ptr().cast();
+                    // SAFETY: lines and panels reach as far as `Walk::of` asserts; there are as many terms and last groups as rows;
+                    // the panels are written; and where the rows go is this function's own promise.
+                    let (then, is_sure) = unsafe { walk.run_shallow::<LHS, KIND>(of_panel, left) };
+                    left = then;
+                    if !is_sure {
+                        let open = usize::from(!walk.sums.is_null());
+                        at.row = strip.row + first + (count - left - open - 1) * together;
+                        // SAFETY: as above.
+                        unsafe { finish_again(result, &at, room) }
+                    }
+                }
             }
         }
     }

@@ -17,7 +17,9 @@ mod apart;
 mod bytes;
 #[macro_use]
 mod two;
+#[macro_use]
 mod assembly;
+pub(super) mod shallow;
 
 /// How far, as `vector_tile` says.
 const AHEAD: usize = 8192;

@@ -212,17 +212,17 @@ macro_rules! group {
 
 /// What is the same for all panels.
 #[repr(C, align(64))]
-struct Known {
+pub(super) struct Known {
     /// Where the upper words of two vectors lie, and the even ones of eight quarters of words.
-    upper: [u16; 32],
-    even: [u64; 8],
+    pub upper: [u16; 32],
+    pub even: [u64; 8],
     /// What lower words are less than where a number is in doubt, which no upper word is.
-    doubt: [[u16; 2]; 16],
+    pub doubt: [[u16; 2]; 16],
     /// What makes unsigned bytes of signed ones.
-    turn: [u8; 4],
+    pub turn: [u8; 4],
 }
 
-static KNOWN: Known = {
+pub(super) static KNOWN: Known = {
     let mut upper = [0; 32];
     let mut i = 0;
     while i < upper.len() {
