@@ -8,10 +8,10 @@ use super::requantize::avx512::{relay_doubts, relay_row};
 use super::tiles;
 use std::ops::Range;
 
-pub(super) static RELAY: RelayFns = RelayFns { together: TWICE_TWO / 2, multiply, finish };
+pub(super) static RELAY: RelayFns = RelayFns { together: TWICE_TWO / 2, shallow: 4 * SHALLOW, multiply, finish };
 
-/// Lines of so many groups have too few for the rows of a tile to go beside those of the next.
-const SHALLOW: usize = 8;
+/// Lines of so many groups have too few for all rows of a tile to go beside those of the next.
+const SHALLOW: usize = ROWS;
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 unsafe fn multiply(strip: &Strip, open: &mut Open, room: &mut [Rows; 2]) {
@@ -25,7 +25,7 @@ unsafe fn multiply(strip: &Strip, open: &mut Open, room: &mut [Rows; 2]) {
 unsafe fn multiply_as<const LHS: usize, const KIND: usize>(strip: &Strip, open: &mut Open, room: &mut [Rows; 2]) {
     let panels = strip.panels.len();
     let (lhs, groups) = (&strip.tile.lhs, strip.tile.lhs.len().div_ceil(4));
-    if lhs.runs() == 1 && groups <= SHALLOW && lhs.count() >= shallow::TOGETHER {
+    if lhs.runs() == 1 && groups <= SHALLOW && lhs.count() >= 2 * shallow::TOGETHER {
         // SAFETY: this function's own promise.
         return unsafe { multiply_shallow::<LHS, KIND>(strip, open, room) };
     }
@@ -120,12 +120,14 @@ unsafe fn multiply_shallow<const LHS: usize, const KIND: usize>(strip: &Strip, o
     walk.stride = result.stride;
     for some in tiles(lhs.count(), MOST) {
         let (of_rows, lasts) = edge.find(lhs, terms, some.clone());
-        // The last ones go apart if they are read in another way, or begin among those before.
-        let together = shallow::TOGETHER;
-        let is_apart = !some.len().is_multiple_of(together) || walk.ends_apart(lhs, some.end);
-        let apart = if is_apart { some.len() - together } else { some.len() };
         for (i, panel) in strip.panels.clone().enumerate() {
             let of_panel = result.panels[panel].as_ptr();
+            // SAFETY: the panels are written, by this function's own promise.
+            let is_wide = unsafe { (*of_panel).cols() } > WIDTH / 2;
+            let together = if is_wide { shallow::TOGETHER } else { 2 * shallow::TOGETHER };
+            // The last rows go apart if they are read in another way, or begin among those before.
+            let is_apart = !some.len().is_multiple_of(together) || walk.ends_apart(lhs, some.end);
+            let apart = if is_apart { some.len() - together } else { some.len() };
             walk.rhs = tile.rhs[i * len..].as_ptr();
             for rows in [0..apart.next_multiple_of(together), apart..some.len()] {
                 let (first, count) = (some.start + rows.start, rows.len() / together);
@@ -136,10 +138,15 @@ unsafe fn multiply_shallow<const LHS: usize, const KIND: usize>(strip: &Strip, o
                 walk.bytes = result.of(&at);
                 let mut left = count;
                 while left > 0 || !walk.sums.is_null() {
-                    walk.to = room[0].as_mut_ptr().cast();
+                    walk.to = room.as_mut_ptr().cast();
                     // SAFETY: lines and panels reach as far as `Walk::of` asserts; there are as many terms and last groups as rows;
                     // the panels are written; and where the rows go is this function's own promise.
-                    let (then, is_sure) = unsafe { walk.run_shallow::<LHS, KIND>(of_panel, left) };
+                    let (then, is_sure) = unsafe {
+                        match is_wide {
+                            true => walk.run_shallow::<LHS, KIND, true>(of_panel, left),
+                            false => walk.run_shallow::<LHS, KIND, false>(of_panel, left),
+                        }
+                    };
                     left = then;
                     if !is_sure {
                         let open = usize::from(!walk.sums.is_null());

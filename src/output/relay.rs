@@ -11,8 +11,8 @@ use crate::matrix::Output;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-/// Of a panel of no more columns half of what is multiplied would be for nothing.
-const LEAST: usize = WIDTH / 2;
+/// Of a panel of no more columns half of what is multiplied would be for nothing, unless the kernel leaves that out.
+const HALF: usize = WIDTH / 2;
 
 /// A whole group of every kernel that relays tiles.
 const LEAST_DEPTH: usize = 4;
@@ -33,6 +33,8 @@ pub(crate) struct Relay<'r, 'a> {
     last: Last,
     offsets: (i32, i32),
     kept: Option<&'r KeptPanels>,
+    /// Panels of no more columns are not worth it.
+    half: usize,
     /// How many panels are multiplied together at most.
     together: usize,
     /// Those at hand, and those of the open tile, if there are any, unless they are kept.
@@ -53,8 +55,9 @@ impl<'r, 'a> Relay<'r, 'a> {
         const RESULTS_OF_PANELS: usize = 4096;
         const DEEP: usize = 1024;
         let few = if kernel.takes_panels() { RESULTS_OF_PANELS } else { RESULTS };
-        let is_much = rows.saturating_mul(whole(cols)) >= few || depth >= DEEP;
-        kernel.relay.is_some() && kernel.relays(rows) && depth >= LEAST_DEPTH && is_much
+        let Some(ways) = kernel.relay else { return false };
+        let is_much = rows.saturating_mul(whole(cols, half(ways, depth))) >= few || depth >= DEEP;
+        kernel.relays(rows) && depth >= LEAST_DEPTH && is_much
     }
 
     /// That of a product of such a shape, all of whose rows have the same offsets. None if its tiles cannot be finished so, or it
@@ -80,6 +83,7 @@ impl<'r, 'a> Relay<'r, 'a> {
             last,
             offsets,
             kept: finish.kept(offsets),
+            half: half(ways, shape.depth),
             together: ways.together,
             panels: &mut panels.0,
             at: 0..0,
@@ -97,7 +101,7 @@ impl<'r, 'a> Relay<'r, 'a> {
     #[inline(always)]
     pub(crate) fn write_panels(&mut self, region: &Region) -> usize {
         let Range { start, end } = region.cols;
-        let worth = start + whole(end - start);
+        let worth = start + whole(end - start, self.half);
         if let Some(kept) = self.kept {
             if start >= worth {
                 self.at = 0..0;
@@ -181,11 +185,17 @@ impl<'r, 'a> Relay<'r, 'a> {
     }
 }
 
-/// The end of those of a number of columns that are in panels worth to be multiplied whole.
+/// The most columns of a panel that is not worth it.
 #[inline(always)]
-fn whole(cols: usize) -> usize {
+fn half(ways: &RelayFns, depth: usize) -> usize {
+    if depth <= ways.shallow { 0 } else { HALF }
+}
+
+/// The end of those of a number of columns that are in panels with more than `half`.
+#[inline(always)]
+fn whole(cols: usize, half: usize) -> usize {
     let rest = cols % WIDTH;
-    if rest > LEAST { cols } else { cols - rest }
+    if rest > half { cols } else { cols - rest }
 }
 
 /// The places of two tiles.

@@ -362,12 +362,12 @@ macro_rules! rows_after {
 /// Whether no number was in doubt: then it carries.
 #[rustfmt::skip]
 macro_rules! are_sure {
-    () => {
+    ($sure:literal) => {
         concat!(
             "vpcmpuw k1, zmm31, [rip + {KNOWN} + {DOUBT}], 5\n",
-            "xor {sure:e}, {sure:e}\n",
+            "xor ", $sure, ", ", $sure, "\n",
             "kortestd k1, k1\n",
-            "adc {sure:e}, {sure:e}\n",
+            "adc ", $sure, ", ", $sure, "\n",
         )
     };
 }
@@ -536,7 +536,7 @@ impl Walk {
                     rest_of_runs!(pairs, group, dot, lines),
                     rows_after!(finish),
                     ends!(put),
-                    are_sure!(),
+                    are_sure!("{sure:e}"),
                 ),
                 self,
                 start,
@@ -602,7 +602,7 @@ impl Walk {
                     rest_of_runs!(nothing, group_of_two, dot_two, lines_of_two),
                     rows_after!(finish_two),
                     ends_of_two!(put_two),
-                    are_sure!(),
+                    are_sure!("{sure:e}"),
                 ),
                 self, start, before, sure, { PANEL = const size_of::<Panel>(), }
             );

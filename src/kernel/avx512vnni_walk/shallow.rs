@@ -10,10 +10,12 @@ use std::mem::offset_of;
 use std::ops::Range;
 use std::ptr;
 
-/// How many rows go together: twice as many, 8 numbers of each column, and 8 registers to multiply and to finish with are all there are.
+/// How many rows go together, or twice as many of half a panel: the sums of twice as many, 8 registers of what the panel has, and 8 to
+/// multiply and to finish with are all there are.
 pub(in crate::kernel) const TOGETHER: usize = 4;
 
-/// Does something with a row of sums: given are their registers, and what else there is.
+/// Does something with a row of sums, or with that and the fourth after it of half a panel: given are their registers, and what else there
+/// is.
 macro_rules! even {
     (0, $do:ident $(, $with:tt)*) => { $do!("zmm0", "zmm1" $(, $with)*) };
     (1, $do:ident $(, $with:tt)*) => { $do!("zmm2", "zmm3" $(, $with)*) };
@@ -34,7 +36,11 @@ macro_rules! begin_row {
     ($first:literal, $second:literal, $at:literal) => {
         concat!(
             "vpaddd ", $first, ", zmm27, dword ptr [{rows} + ", $at, "]{{1to16}}\n",
+            ".if {WIDE}\n",
             "vpaddd ", $second, ", zmm28, dword ptr [{rows} + ", $at, "]{{1to16}}\n",
+            ".else\n",
+            "vpaddd ", $second, ", zmm27, dword ptr [{rows} + ", $at, " + 16]{{1to16}}\n",
+            ".endif\n",
         )
     };
 }
@@ -50,21 +56,49 @@ macro_rules! begin_rows {
             "mov {a}, [{walk} + {LINE}]\n",
             "lea {b}, [{a} + 2*{pitch}]\n",
             "add {b}, {pitch}\n",
+            ".if {WIDE} == 0\n",
+            "lea {c}, [{a} + 4*{pitch}]\n",
+            "add {c}, {pitch}\n",
+            ".endif\n",
             "mov {rhs}, [{walk} + {RHS}]\n",
             "mov {count}, [{walk} + {REST}]\n",
         )
     };
 }
 
+#[rustfmt::skip]
 macro_rules! dot_row {
-    ($first:literal, $second:literal, $line:literal) => {
-        multiply!($first, $second, [$line, ""] in "zmm26", "zmm24", "zmm25")
+    ($first:literal, $second:literal, $line:literal, $other:literal) => {
+        concat!(
+            ".if {WIDE}\n",
+            multiply!($first, $second, [$line, ""] in "zmm26", "zmm24", "zmm25"),
+            ".else\n",
+            multiply_half!($first, $line), multiply_half!($second, $other),
+            ".endif\n",
+        )
+    };
+}
+
+#[rustfmt::skip]
+macro_rules! multiply_half {
+    ($sums:literal, $line:literal) => {
+        concat!(
+            "vpbroadcastd zmm26, dword ptr [", $line, "]\n",
+            ".if {LHS} == {TURNED}\n",
+            "vpxord zmm26, zmm26, dword ptr [rip + {KNOWN} + {TURN}]{{1to16}}\n",
+            ".endif\n",
+            ".if {LHS} == {SIGNED}\n",
+            "vpdpbusd ", $sums, ", zmm24, zmm26\n",
+            ".else\n",
+            "vpdpbusd ", $sums, ", zmm26, zmm24\n",
+            ".endif\n",
+        )
     };
 }
 
 macro_rules! group_of_panel {
     () => {
-        concat!("vmovdqu64 zmm24, [{rhs}]\n", "vmovdqu64 zmm25, [{rhs} + 64]\n")
+        concat!("vmovdqu64 zmm24, [{rhs}]\n", ".if {WIDE}\n", "vmovdqu64 zmm25, [{rhs} + 64]\n", ".endif\n")
     };
 }
 
@@ -72,13 +106,19 @@ macro_rules! group_of_panel {
 #[rustfmt::skip]
 macro_rules! group_beside {
     ($new:ident, $($between:expr),*) => {
-        group_beside!(@ $new, [0 "{a}"] [1 "{a} + {pitch}"] [2 "{a} + 2*{pitch}"] [3 "{b}"], $($between),*)
+        group_beside!(@ $new,
+            [0 "{a}" "{a} + 4*{pitch}"] [1 "{a} + {pitch}" "{c}"] [2 "{a} + 2*{pitch}" "{c} + {pitch}"]
+            [3 "{b}" "{c} + 2*{pitch}"],
+            $($between),*)
     };
-    (@ $new:ident, $([$row:tt $line:literal])*, $($between:expr),*) => {
+    (@ $new:ident, $([$row:tt $line:literal $other:literal])*, $($between:expr),*) => {
         concat!(
             group_of_panel!(),
-            $($new!($row, dot_row, $line), $between,)*
+            $($new!($row, dot_row, $line, $other), $between,)*
             "add {a}, 4\n", "add {b}, 4\n",
+            ".if {WIDE} == 0\n",
+            "add {c}, 4\n",
+            ".endif\n",
             "sub {rhs}, -128\n",
         )
     };
@@ -134,10 +174,16 @@ macro_rules! piece {
     ) };
     ($first:literal, $second:literal, 7) => { concat!(
         ".if {ENDS} == {SOME_BYTES}\n",
-        "vpmovwb [{bytes}]{{k2}}, zmm27\n",
+        "vpmovwb ymm27, zmm27\n",
         ".else\n",
         "vpermq zmm27, zmm23, zmm27\n",
+        ".endif\n",
+        ".if {WIDE}\n",
         "vmovdqu8 [{bytes}]{{k2}}, ymm27\n",
+        ".else\n",
+        "vmovdqu8 [{bytes}]{{k2}}, xmm27\n",
+        "vextracti32x4 xmm27, ymm27, 1\n",
+        "vmovdqu8 [{bytes} + 4*{stride}]{{k2}}, xmm27\n",
         ".endif\n",
         "add {bytes}, {stride}\n",
     ) };
@@ -195,14 +241,14 @@ macro_rules! end_rows {
             "test {last}, {last}\n",
             "jz 2f\n",
             group_of_panel!(),
-            $new!(0, dot_row, "{last}"), $new!(1, dot_row, "{last} + 4"),
-            $new!(2, dot_row, "{last} + 8"), $new!(3, dot_row, "{last} + 12"),
-            "add {last}, 16\n",
+            $new!(0, dot_row, "{last}", "{last} + 16"), $new!(1, dot_row, "{last} + 4", "{last} + 20"),
+            $new!(2, dot_row, "{last} + 8", "{last} + 24"), $new!(3, dot_row, "{last} + 12", "{last} + 28"),
+            "add {last}, 4*{ROWS}\n",
             "2:\n",
             "mov {a}, [{walk} + {LINE}]\n",
-            "lea {a}, [{a} + 4*{pitch}]\n",
+            "lea {a}, [{a} + {ROWS}*{pitch}]\n",
             "mov [{walk} + {LINE}], {a}\n",
-            "add {rows}, 16\n",
+            "add {rows}, 4*{ROWS}\n",
             "dec {times}\n",
         )
     };
@@ -236,22 +282,31 @@ macro_rules! rows_beside {
             "33:\n", finish_row!($old, 3),
             "test {times}, {times}\n",
             "jnz 40f\n",
-            are_sure!(),
+            are_all_sure!(),
             "jnz 90f\n",
             "mov {a}, [{walk} + {TO}]\n",
             put_rows!($old, ""),
             "jmp 90f\n",
             "40:\n",
+            ".if {WIDE} == 0\n",
+            "lea {bytes}, [{bytes} + 4*{stride}]\n",
+            ".endif\n",
             end_rows!($new),
-            are_sure!(),
+            are_all_sure!(),
             "jnz 50f\n",
             "mov {a}, [{walk} + {TO}]\n",
             put_rows!($old, ""),
-            put_rows!($new, " + 512"),
-            "add {a}, 512\n",
+            put_rows!($new, " + 128*{ROWS}"),
+            "add {a}, 128*{ROWS}\n",
             "jmp 91f\n",
             "50:\n",
         )
+    };
+}
+
+macro_rules! are_all_sure {
+    () => {
+        are_sure!("{c:e}")
     };
 }
 
@@ -260,7 +315,7 @@ macro_rules! put_row {
     ($first:literal, $second:literal, $at:literal, $more:literal) => {
         concat!(
             "vmovdqu64 [{a} + ", $at, $more, "], ", $first, "\n",
-            "vmovdqu64 [{a} + ", $at, $more, " + 64], ", $second, "\n",
+            "vmovdqu64 [{a} + ", $at, $more, " + {OTHER}], ", $second, "\n",
         )
     };
 }
@@ -280,7 +335,7 @@ macro_rules! get_row {
     ($first:literal, $second:literal, $at:literal) => {
         concat!(
             "vmovdqu64 ", $first, ", [{a} + ", $at, "]\n",
-            "vmovdqu64 ", $second, ", [{a} + ", $at, " + 64]\n",
+            "vmovdqu64 ", $second, ", [{a} + ", $at, " + {OTHER}]\n",
         )
     };
 }
@@ -309,29 +364,29 @@ impl Walk {
         self.reads_on && end == lhs.count()
     }
 
-    /// Multiplies lines by a panel, so many `times` [`TOGETHER`] of them, and makes bytes of their sums, first of `sums`, if there are any.
+    /// Multiplies lines by a panel, so many `times` [`TOGETHER`] of them, or twice as many if it is not wide, but half a panel, and makes bytes of their sums, first of `sums`, if there are any.
     /// Ends early where one is in doubt: then the sums with it go to the first place of `to`, and the next ones, if there are any, which
     /// are not yet finished, to the second, where `sums` are then. How many times are left, and whether all are sure.
     ///
     /// # Safety
     /// Everything that it points at may be read or written, as far as it says.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-    pub(in crate::kernel) unsafe fn run_shallow<const LHS: usize, const KIND: usize>(
+    pub(in crate::kernel) unsafe fn run_shallow<const LHS: usize, const KIND: usize, const WIDE: bool>(
         &mut self,
         panel: *const Panel,
         mut times: usize,
     ) -> (usize, bool) {
-        let sure: u32;
+        let sure: usize;
         // SAFETY: this function's own promise.
         unsafe {
             asm!(
                 concat!(
                     "vmovdqa64 zmm16, [{panel} + {SCALE}]\n",
-                    "vmovdqa64 zmm17, [{panel} + {SCALE} + 64]\n",
+                    "vmovdqa64 zmm17, [{panel} + {SCALE} + 64*{WIDE}]\n",
                     "vmovdqa64 zmm18, [{panel} + {ABOVE}]\n",
-                    "vmovdqa64 zmm19, [{panel} + {ABOVE} + 64]\n",
+                    "vmovdqa64 zmm19, [{panel} + {ABOVE} + 64*{WIDE}]\n",
                     "vmovdqa64 zmm20, [{panel} + {DIFFERENCE}]\n",
-                    "vmovdqa64 zmm21, [{panel} + {DIFFERENCE} + 64]\n",
+                    "vmovdqa64 zmm21, [{panel} + {DIFFERENCE} + 64*{WIDE}]\n",
                     "vmovdqa64 zmm22, [rip + {KNOWN} + {UPPER}]\n",
                     "vmovdqa64 zmm23, [rip + {KNOWN} + {EVEN}]\n",
                     "vpternlogd zmm31, zmm31, zmm31, 255\n",
@@ -365,7 +420,8 @@ impl Walk {
                 walk = in(reg) self,
                 panel = in(reg) panel,
                 times = inout(reg) times,
-                sure = out(reg) sure,
+                // Free until it is asked whether all are sure.
+                c = out(reg) sure,
                 a = out(reg) _,
                 b = out(reg) _,
                 pitch = out(reg) _,
@@ -378,7 +434,9 @@ impl Walk {
                 LHS = const LHS,
                 SIGNED = const lhs::SIGNED,
                 TURNED = const lhs::TURNED,
-                WIDE = const 1,
+                WIDE = const WIDE as usize,
+                ROWS = const if WIDE { TOGETHER } else { 2 * TOGETHER },
+                OTHER = const if WIDE { 64 } else { 128 * TOGETHER },
                 OF_ROWS = const offset_of!(Walk, rows),
                 LINE = const offset_of!(Walk, line),
                 PITCH = const offset_of!(Walk, pitch),
