@@ -37,7 +37,9 @@ struct Layers {
     offset_after: i32,
     clamp: Option<(i32, i32)>,
     is_signed: bool,
+    /// How far the end of a row is from the next one, and that of a line of the LHS.
     gap: usize,
+    lines_gap: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +60,9 @@ fn shapes() -> impl Strategy<Value = (usize, usize, usize)> {
     );
     // So few groups that none or all belong to the end of a tile.
     let flat = (1024usize..1030, 17usize..40, 4usize..13);
-    prop_oneof![12 => most, 1 => flat]
+    // Lines of few groups, half panels among them.
+    let shallow = (prop_oneof![13usize..100, 128usize..400], 1usize..100, 4usize..53);
+    prop_oneof![12 => most, 1 => flat, 4 => shallow]
 }
 
 fn layers(shape: impl Strategy<Value = (usize, usize, usize)>) -> impl Strategy<Value = Layers> {
@@ -74,13 +78,14 @@ fn layers(shape: impl Strategy<Value = (usize, usize, usize)>) -> impl Strategy<
     let coarse = proptest::option::weighted(0.25, 0usize..80);
     let axis = prop_oneof![1 => Just(0u8), 4 => Just(2), 1 => Just(1)];
     let scales = (proptest::option::of(0u8..3), axis, scalings, right, coarse);
-    let result = (-128i32..=255, clamp, any::<bool>(), prop_oneof![Just(0usize), 1usize..40]);
+    let gap = || prop_oneof![Just(0usize), 1usize..40];
+    let result = (-128i32..=255, clamp, any::<bool>(), gap(), gap());
     (shape, sides, scales, result, any::<u64>()).prop_map(
         |(
             shape,
             (l, r, a, b, is_packed, is_small),
             (bias, scale_axis, scaling, right, coarse),
-            (offset_after, clamp, is_signed, gap),
+            (offset_after, clamp, is_signed, gap, lines_gap),
             seed,
         )| {
             let (encodings, offsets) = ([l, r], [a, b]);
@@ -100,6 +105,7 @@ fn layers(shape: impl Strategy<Value = (usize, usize, usize)>) -> impl Strategy<
                 clamp,
                 is_signed,
                 gap,
+                lines_gap,
             }
         },
     )
@@ -128,14 +134,18 @@ pub(super) fn packed_rhs(context: &Context, rhs: &Operand, other: Encoding) -> P
 fn check(case: &Layers) {
     let (rows, cols, depth) = case.shape;
     let most = rows.max(cols);
-    let [lhs, mut rhs] = [rows, cols].map(|lines| noise(case.seed ^ lines as u64, false, lines * depth));
+    let pitches = [depth + case.lines_gap, depth];
+    let [lhs, mut rhs] = [0, 1].map(|side| {
+        let lines = [rows, cols][side];
+        noise(case.seed ^ lines as u64, false, lines * pitches[side])
+    });
     if case.is_small {
         rhs.iter_mut().for_each(|byte| {
             *byte = if case.encodings[1] == Encoding::U8 { *byte >> 1 } else { (*byte as i8 >> 1) as u8 };
         });
     }
     let number = |side: usize, data: &[u8], line: usize, d: usize| {
-        i64::from(case.encodings[side].decode(data[line * depth + d])) + i64::from(case.offsets[side])
+        i64::from(case.encodings[side].decode(data[line * pitches[side] + d])) + i64::from(case.offsets[side])
     };
     let sums = reference::product(case.shape, |i, d| number(0, &lhs, i, d), |d, j| number(1, &rhs, j, d));
     let mut biases: Vec<i32> = numbers(case.seed ^ 1, most).iter().map(|x| x >> 14).collect();
@@ -202,7 +212,7 @@ fn check(case: &Layers) {
     };
     for context in CONTEXTS.iter() {
         let operand = |side: usize, data, lines| {
-            Operand::new(data, (lines, depth), depth, Order::DepthContiguous, case.encodings[side])
+            Operand::new(data, (lines, depth), pitches[side], Order::DepthContiguous, case.encodings[side])
         };
         let packed = packed_rhs(context, &operand(1, &rhs, cols), case.encodings[0]);
         let [a, b] = case.offsets.map(Offset::Uniform);
@@ -289,5 +299,6 @@ fn a_layer_of_more_panels_than_pass_together_is_what_its_stages_say() {
         clamp: Some((3, 250)),
         is_signed: false,
         gap: 1,
+        lines_gap: 0,
     });
 }
