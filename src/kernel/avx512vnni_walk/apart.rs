@@ -29,7 +29,7 @@ macro_rules! dot_apart {
     ($row:literal, $first:literal, $second:literal, $apart:literal, $second_apart:literal, $line:literal) => {
         concat!(
             ".if {ROWS} > ", $row, "\n",
-            multiply!($apart, $second_apart, [$line, " + 4"] in "zmm26", "zmm27", "zmm28"),
+            multiply!($apart, $second_apart, [$line, " + 4"] in "zmm26", "zmm28", "zmm29"),
             ".endif\n",
         )
     };
@@ -59,7 +59,7 @@ macro_rules! pairs {
             "22:\n",
             panel!("zmm24", "zmm25", "0"),
             rows!(dot),
-            panel!("zmm27", "zmm28", "128"),
+            panel!("zmm28", "zmm29", "128"),
             rows_apart!(dot_apart),
             "add {a}, 8\n", "add {b}, 8\n",
             "add {rhs}, 256\n",

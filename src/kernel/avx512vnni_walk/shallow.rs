@@ -35,11 +35,11 @@ macro_rules! odd {
 macro_rules! begin_row {
     ($first:literal, $second:literal, $at:literal) => {
         concat!(
-            "vpaddd ", $first, ", zmm27, dword ptr [{rows} + ", $at, "]{{1to16}}\n",
+            "vpaddd ", $first, ", zmm23, dword ptr [{rows} + ", $at, "]{{1to16}}\n",
             ".if {WIDE}\n",
             "vpaddd ", $second, ", zmm28, dword ptr [{rows} + ", $at, "]{{1to16}}\n",
             ".else\n",
-            "vpaddd ", $second, ", zmm27, dword ptr [{rows} + ", $at, " + 16]{{1to16}}\n",
+            "vpaddd ", $second, ", zmm23, dword ptr [{rows} + ", $at, " + 16]{{1to16}}\n",
             ".endif\n",
         )
     };
@@ -50,7 +50,7 @@ macro_rules! begin_row {
 macro_rules! begin_rows {
     ($new:ident) => {
         concat!(
-            "vmovdqa64 zmm27, [{panel} + {ADDED}]\n",
+            "vmovdqa64 zmm23, [{panel} + {ADDED}]\n",
             "vmovdqa64 zmm28, [{panel} + {ADDED} + 64]\n",
             $new!(0, begin_row, "0"), $new!(1, begin_row, "4"), $new!(2, begin_row, "8"), $new!(3, begin_row, "12"),
             "mov {a}, [{walk} + {LINE}]\n",
@@ -85,7 +85,7 @@ macro_rules! multiply_half {
         concat!(
             "vpbroadcastd zmm26, dword ptr [", $line, "]\n",
             ".if {LHS} == {TURNED}\n",
-            "vpxord zmm26, zmm26, dword ptr [rip + {KNOWN} + {TURN}]{{1to16}}\n",
+            "vpxord zmm26, zmm26, zmm27\n",
             ".endif\n",
             ".if {LHS} == {SIGNED}\n",
             "vpdpbusd ", $sums, ", zmm24, zmm26\n",
@@ -124,16 +124,16 @@ macro_rules! group_beside {
     };
 }
 
-/// A piece of what makes bytes of a row, in `zmm27` to `zmm30`, as the steps beside groups of tiles do.
+/// A piece of what makes bytes of a row, in `zmm23` and `zmm28` to `zmm30`, as the steps beside groups of tiles do.
 #[rustfmt::skip]
 macro_rules! piece {
     ($first:literal, $second:literal, 0) => { concat!(
-        "vcvtdq2ps zmm27, ", $first, "\n",
+        "vcvtdq2ps zmm23, ", $first, "\n",
         "vcvtdq2ps zmm28, ", $second, "\n",
     ) };
     ($first:literal, $second:literal, 1) => { concat!(
         ".if {SIGNS}\n",
-        "vpsrad zmm29, zmm27, 31\n",
+        "vpsrad zmm29, zmm23, 31\n",
         "vpsrad zmm30, zmm28, 31\n",
         ".endif\n",
     ) };
@@ -146,44 +146,47 @@ macro_rules! piece {
     ) };
     ($first:literal, $second:literal, 3) => { concat!(
         ".if {SIGNS}\n",
-        "vfmadd132ps zmm27, zmm29, zmm16\n",
+        "vfmadd132ps zmm23, zmm29, zmm16\n",
         "vfmadd132ps zmm28, zmm30, zmm17\n",
         ".else\n",
-        "vfmadd132ps zmm27, zmm18, zmm16\n",
+        "vfmadd132ps zmm23, zmm18, zmm16\n",
         "vfmadd132ps zmm28, zmm19, zmm17\n",
         ".endif\n",
     ) };
     ($first:literal, $second:literal, 4) => { concat!(
-        "vcvtps2dq zmm27, zmm27\n",
+        "vcvtps2dq zmm23, zmm23\n",
         "vcvtps2dq zmm28, zmm28\n",
     ) };
     ($first:literal, $second:literal, 5) => { concat!(
-        "vpminuw zmm31, zmm31, zmm27\n",
+        "vpminuw zmm31, zmm31, zmm23\n",
         "vpminuw zmm31, zmm31, zmm28\n",
     ) };
     ($first:literal, $second:literal, 6) => { concat!(
-        "vpermt2w zmm27, zmm22, zmm28\n",
+        "vpermt2w zmm23, zmm22, zmm28\n",
         ".if {ENDS} == {UNSIGNED_BYTES}\n",
-        "vpackuswb zmm27, zmm27, zmm27\n",
+        "vpackuswb zmm23, zmm23, zmm23\n",
         ".elseif {ENDS} == {SIGNED_BYTES}\n",
-        "vpacksswb zmm27, zmm27, zmm27\n",
+        "vpacksswb zmm23, zmm23, zmm23\n",
         ".else\n",
-        "vpmaxsw zmm27, zmm27, [{panel} + {LEAST}]\n",
-        "vpminsw zmm27, zmm27, [{panel} + {GREATEST}]\n",
+        "vpmaxsw zmm23, zmm23, [{panel} + {LEAST}]\n",
+        "vpminsw zmm23, zmm23, [{panel} + {GREATEST}]\n",
         ".endif\n",
     ) };
     ($first:literal, $second:literal, 7) => { concat!(
         ".if {ENDS} == {SOME_BYTES}\n",
-        "vpmovwb ymm27, zmm27\n",
+        "vpmovwb ymm23, zmm23\n",
+        ".elseif {LHS} == {TURNED}\n",
+        "vmovdqa64 zmm28, [rip + {KNOWN} + {EVEN}]\n",
+        "vpermq zmm23, zmm28, zmm23\n",
         ".else\n",
-        "vpermq zmm27, zmm23, zmm27\n",
+        "vpermq zmm23, zmm27, zmm23\n",
         ".endif\n",
         ".if {WIDE}\n",
-        "vmovdqu8 [{bytes}]{{k2}}, ymm27\n",
+        "vmovdqu8 [{bytes}]{{k2}}, ymm23\n",
         ".else\n",
-        "vmovdqu8 [{bytes}]{{k2}}, xmm27\n",
-        "vextracti32x4 xmm27, ymm27, 1\n",
-        "vmovdqu8 [{bytes} + 4*{stride}]{{k2}}, xmm27\n",
+        "vmovdqu8 [{bytes}]{{k2}}, xmm23\n",
+        "vextracti32x4 xmm23, ymm23, 1\n",
+        "vmovdqu8 [{bytes} + 4*{stride}]{{k2}}, xmm23\n",
         ".endif\n",
         "add {bytes}, {stride}\n",
     ) };
@@ -388,7 +391,8 @@ impl Walk {
                     "vmovdqa64 zmm20, [{panel} + {DIFFERENCE}]\n",
                     "vmovdqa64 zmm21, [{panel} + {DIFFERENCE} + 64*{WIDE}]\n",
                     "vmovdqa64 zmm22, [rip + {KNOWN} + {UPPER}]\n",
-                    "vmovdqa64 zmm23, [rip + {KNOWN} + {EVEN}]\n",
+                    "vmovdqa64 zmm27, [rip + {KNOWN} + {EVEN}]\n",
+                    turn!(),
                     "vpternlogd zmm31, zmm31, zmm31, 255\n",
                     "kmovd k2, [{panel} + {MASK}]\n",
                     "mov {pitch}, [{walk} + {PITCH}]\n",
