@@ -64,22 +64,22 @@ unsafe fn multiply_as<const LHS: usize, const WIDE: bool>(tile: &Tile, sums: &Su
     walk.stride = stride * size_of::<i32>();
     for some in tiles(lhs.count(), MOST) {
         let of_rows = edge.find(lhs, &terms, some.clone());
-        let together = tiles(some.len(), lhs.together(ROWS));
+        let together = walk.tiles(lhs, &some, lhs.together(ROWS));
         for panel in panels.clone() {
             let (start, of_panel) = (panel * len, sums.panel::<WIDTH>(panel));
             let of_cols = of_panel.of_cols();
-            walk.mask = mask(of_panel.cols.len());
+            (walk.of_cols, walk.mask) = (&of_cols, mask(of_panel.cols.len()));
             walk.go_to(&tile.rhs[start..][..len], tile.reach.saturating_sub(start));
             (walk.rows, walk.last) = of_rows;
             walk.to = place.wrapping_add(some.start * stride + panel * WIDTH);
-            for rows in together.clone() {
-                let count = rows.len();
-                walk.start(lhs, some.start + rows.start..some.start + rows.end);
-                // SAFETY: lines and panels reach as far as `Walk::of` asserts; there are as many terms and last groups as rows;
-                // `place` asserts that the result has the rows and columns, which are this tile's by this function's own promise.
-                by_rows!(count, |N| unsafe { walk.sum::<N, LHS, WIDE>(&of_cols) });
-                walk.pass(count);
-                walk.to = walk.to.wrapping_add(count * stride);
+            for (first, height, times) in together {
+                if times > 0 {
+                    let first = some.start + first;
+                    walk.start(lhs, first..first + height * times);
+                    // SAFETY: lines and panels reach as far as `Walk::of` asserts; there are as many terms and last groups as rows;
+                    // `place` asserts that the result has the rows and columns, which are this tile's by this function's own promise.
+                    by_rows!(height, |N| unsafe { walk.sum::<N, LHS, WIDE>(times) });
+                }
             }
         }
     }
@@ -97,20 +97,21 @@ unsafe fn multiply_twos<const LHS: usize>(tile: &Tile, sums: &Sums, panels: usiz
     walk.stride = stride * size_of::<i32>();
     for some in tiles(lhs.count(), MOST) {
         let of_rows = edge.find(lhs, &terms, some.clone());
+        let together = walk.tiles(lhs, &some, ROWS / 2);
         for panel in (0..panels).step_by(2) {
             let [left, right] = [0, 1].map(|i| sums.panel::<WIDTH>(panel + i));
             let of_cols = [left.of_cols(), right.of_cols()];
-            walk.mask = mask(right.cols.len());
+            (walk.of_cols, walk.mask) = (of_cols.as_ptr(), mask(right.cols.len()));
             walk.rhs = tile.rhs[panel * len..].as_ptr();
             (walk.rows, walk.last) = of_rows;
             walk.to = place.wrapping_add(some.start * stride + panel * WIDTH);
-            for rows in tiles(some.len(), ROWS / 2) {
-                let count = rows.len();
-                walk.start(lhs, some.start + rows.start..some.start + rows.end);
-                // SAFETY: as of one panel.
-                by_rows_of_two!(count, |N| unsafe { walk.sum_two::<N, LHS>(&of_cols) });
-                walk.pass(count);
-                walk.to = walk.to.wrapping_add(count * stride);
+            for (first, height, times) in together {
+                if times > 0 {
+                    let first = some.start + first;
+                    walk.start(lhs, first..first + height * times);
+                    // SAFETY: as of one panel.
+                    by_rows_of_two!(height, |N| unsafe { walk.sum_two::<N, LHS>(times) });
+                }
             }
         }
     }

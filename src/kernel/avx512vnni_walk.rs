@@ -139,11 +139,14 @@ pub(super) fn in_twos(tile: &Tile, panels: usize) -> usize {
 pub(super) struct Walk {
     /// What each row adds.
     pub rows: *const i32,
-    /// The first line, how far the next one lies, and how far the next of `runs` runs.
-    line: *const u8,
+    /// The tile's first line, how far the next one lies, and how far the next of `runs` runs.
+    first: *const u8,
     pitch: usize,
     step: usize,
     runs: usize,
+    /// The first line's run that is multiplied, and how many are left with it.
+    line: *const u8,
+    runs_left: usize,
     /// Groups of a run; of the first one; and of the last one, which may be the first, those that do not belong to the end.
     groups: usize,
     groups_of_first: usize,
@@ -171,7 +174,8 @@ pub(super) struct Walk {
     pub bytes: *mut u8,
     /// Bytes from one row of the result to the next.
     pub stride: usize,
-    /// If sums are the result, a bit for each column that there is; of two panels, of the second one.
+    /// If sums are the result, what the columns add to them, and a bit for each column that there is; of two panels, of the second one.
+    pub of_cols: *const [i32; WIDTH],
     pub mask: u32,
 }
 
@@ -193,10 +197,12 @@ impl Walk {
     /// That of no lines.
     pub(super) const NONE: Self = Self {
         rows: ptr::null(),
-        line: ptr::null(),
+        first: ptr::null(),
         pitch: 0,
         step: 0,
         runs: 1,
+        line: ptr::null(),
+        runs_left: 1,
         groups: 0,
         groups_of_first: 0,
         groups_of_last: 0,
@@ -214,6 +220,7 @@ impl Walk {
         sums: ptr::null(),
         bytes: ptr::null_mut(),
         stride: 0,
+        of_cols: ptr::null(),
         mask: 0,
     };
 
@@ -232,10 +239,10 @@ impl Walk {
             (1, false) => (End::None, 0),
             (_, false) => (End::Whole, 2),
         };
-        let (line, pitch, step) = lhs.places();
+        let (first, pitch, step) = lhs.places();
         let groups_of_last = whole - at_end;
         let mut walk = Self {
-            line,
+            first,
             pitch,
             step,
             runs: lhs.runs(),
@@ -264,10 +271,35 @@ impl Walk {
     #[inline(always)]
     pub(super) fn start(&mut self, lhs: &Lines, lines: Range<usize>) {
         let (first, pitch, _) = lhs.places();
-        (self.line, self.runs) = (first.wrapping_add(lines.start * pitch), lhs.runs());
+        self.first = first.wrapping_add(lines.start * pitch);
         if self.reads_on {
             self.end = if lines.end < lhs.count() { End::Whole } else { End::Cut };
         }
+    }
+
+    /// The lines of a stretch in tiles of at most so many, as equal as can be, and of one height together: where these begin, how high they
+    /// are, and how many.
+    #[inline(always)]
+    pub(super) fn tiles(&self, lhs: &Lines, lines: &Range<usize>, most: usize) -> [(usize, usize, usize); 3] {
+        let rows = lines.len();
+        // To divide takes as long as much else of a small product.
+        let (tiles, low, higher) = match rows <= most {
+            true => (1, rows, 0),
+            false => {
+                let tiles = rows.div_ceil(most);
+                (tiles, rows / tiles, rows % tiles)
+            }
+        };
+        // The last one may end in another way.
+        let apart = usize::from(self.ends_apart(lhs, lines.end));
+        [(0, low + 1, higher), (higher * (low + 1), low, tiles - higher - apart), (rows - low, low, apart)]
+    }
+
+    /// Whether lines that end there end in another way than those before: the group that is cut is read with what follows of all but the
+    /// last line.
+    #[inline(always)]
+    pub(super) fn ends_apart(&self, lhs: &Lines, end: usize) -> bool {
+        self.reads_on && end == lhs.count()
     }
 
     /// Passes so many rows of an edge.

@@ -3,7 +3,6 @@
 
 use super::{End, FEW, Walk, kind, lhs};
 use crate::kernel::panel::Panel;
-use crate::kernel::relay::WIDTH;
 use crate::kernel::requantize::near;
 use std::arch::asm;
 use std::mem::offset_of;
@@ -268,7 +267,10 @@ macro_rules! go {
         concat!(
             "mov {pitch}, [{walk} + {PITCH}]\n",
             "mov {rhs}, [{walk} + {RHS}]\n",
-            "mov {a}, [{walk} + {LINE}]\n",
+            "mov {a}, [{walk} + {RUNS}]\n",
+            "mov [{walk} + {RUNS_LEFT}], {a}\n",
+            "mov {a}, [{walk} + {FIRST}]\n",
+            "mov [{walk} + {LINE}], {a}\n",
             $lines!(),
         )
     };
@@ -286,14 +288,14 @@ macro_rules! rest_of_runs {
 
             // The next run.
             "7:\n",
-            "dec qword ptr [{walk} + {RUNS}]\n",
+            "dec qword ptr [{walk} + {RUNS_LEFT}]\n",
             "jz 8f\n",
             "mov {a}, [{walk} + {LINE}]\n",
             "add {a}, [{walk} + {STEP}]\n",
             "mov [{walk} + {LINE}], {a}\n",
             $lines!(),
             "mov {count}, [{walk} + {GROUPS}]\n",
-            "cmp qword ptr [{walk} + {RUNS}], 1\n",
+            "cmp qword ptr [{walk} + {RUNS_LEFT}], 1\n",
             "cmove {count}, [{walk} + {GROUPS_OF_LAST}]\n",
             "test {count}, {count}\n",
             "jnz 6b\n",
@@ -323,6 +325,40 @@ macro_rules! ends {
             rows!($put),
             "60:\n",
         )
+    };
+}
+
+/// On to the next tile of as many rows, if there is one.
+#[rustfmt::skip]
+macro_rules! next_tile {
+    () => {
+        concat!(
+            "imul {a}, {pitch}, {ROWS}\n",
+            "add [{walk} + {FIRST}], {a}\n",
+            "add qword ptr [{walk} + {OF_ROWS}], 4*{ROWS}\n",
+            "add qword ptr [{walk} + {LAST}], 4*{ROWS}\n",
+            "dec {times}\n",
+            "jnz 90b\n",
+        )
+    };
+}
+
+/// What begins and ends tiles whose sums are the result.
+#[rustfmt::skip]
+macro_rules! begin_sums {
+    () => {
+        concat!(
+            "kmovw k2, [{walk} + {MASK}]\n",
+            "kmovw k3, [{walk} + {MASK} + 2]\n",
+            "mov {to}, [{walk} + {TO}]\n",
+            "mov {stride}, [{walk} + {STRIDE}]\n",
+        )
+    };
+}
+
+macro_rules! end_sums {
+    () => {
+        "mov [{walk} + {TO}], {to}\n"
     };
 }
 
@@ -410,10 +446,12 @@ macro_rules! walk {
             SIGNED = const lhs::SIGNED,
             TURNED = const lhs::TURNED,
             OF_ROWS = const offset_of!(Walk, rows),
+            FIRST = const offset_of!(Walk, first),
             LINE = const offset_of!(Walk, line),
             PITCH = const offset_of!(Walk, pitch),
             STEP = const offset_of!(Walk, step),
             RUNS = const offset_of!(Walk, runs),
+            RUNS_LEFT = const offset_of!(Walk, runs_left),
             GROUPS = const offset_of!(Walk, groups),
             GROUPS_OF_LAST = const offset_of!(Walk, groups_of_last),
             REST = const offset_of!(Walk, rest),
@@ -495,32 +533,35 @@ macro_rules! walk_beside {
 }
 
 impl Walk {
-    /// Multiplies the lines and brings their sums, to which rows and columns add theirs, to their place. Unless it is wide, only the
-    /// first half of the columns.
+    /// Multiplies the lines of so many tiles, one at least, and brings their sums, to which rows and columns add theirs, to their place.
+    /// Unless it is wide, only the first half of the columns. Ends at the next tile.
     ///
     /// # Safety
     /// Everything that it points at may be read or written, as far as it says.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
     pub(in crate::kernel) unsafe fn sum<const ROWS: usize, const LHS: usize, const WIDE: bool>(
         &mut self,
-        of_cols: &[i32; WIDTH],
+        times: usize,
     ) {
         // SAFETY: this function's own promise.
         unsafe {
             walk_one!(
                 concat!(
-                    begin_all!("{to}"),
-                    "kmovw k2, [{walk} + {MASK}]\n",
-                    "kmovw k3, [{walk} + {MASK} + 2]\n",
-                    "mov {to}, [{walk} + {TO}]\n",
-                    "mov {stride}, [{walk} + {STRIDE}]\n",
+                    begin_sums!(),
+                    "90:\n",
+                    "mov {count}, [{walk} + {OF_COLS}]\n",
+                    begin_all!("{count}"),
                     rest_of_runs!(pairs, group, dot, lines),
                     ends!(put_out),
+                    next_tile!(),
+                    end_sums!(),
                 ),
                 self,
                 {
-                    to = inout(reg) of_cols => _,
+                    times = inout(reg) times => _,
+                    to = out(reg) _,
                     stride = out(reg) _,
+                    OF_COLS = const offset_of!(Walk, of_cols),
                     MASK = const offset_of!(Walk, mask),
                 }
             );
@@ -567,26 +608,26 @@ impl Walk {
     /// # Safety
     /// As for one.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-    pub(in crate::kernel) unsafe fn sum_two<const ROWS: usize, const LHS: usize>(
-        &mut self,
-        of_cols: &[[i32; WIDTH]; 2],
-    ) {
+    pub(in crate::kernel) unsafe fn sum_two<const ROWS: usize, const LHS: usize>(&mut self, times: usize) {
         // SAFETY: this function's own promise.
         unsafe {
             walk_two!(
                 concat!(
-                    begin_two!("{to}", "{to} + 128"),
-                    "kmovw k2, [{walk} + {MASK}]\n",
-                    "kmovw k3, [{walk} + {MASK} + 2]\n",
-                    "mov {to}, [{walk} + {TO}]\n",
-                    "mov {stride}, [{walk} + {STRIDE}]\n",
+                    begin_sums!(),
+                    "90:\n",
+                    "mov {count}, [{walk} + {OF_COLS}]\n",
+                    begin_two!("{count}", "{count} + 128"),
                     rest_of_runs!(nothing, group_of_two, dot_two, lines_of_two),
                     ends_of_two!(put_out_two),
+                    next_tile!(),
+                    end_sums!(),
                 ),
                 self,
                 {
-                    to = inout(reg) of_cols => _,
+                    times = inout(reg) times => _,
+                    to = out(reg) _,
                     stride = out(reg) _,
+                    OF_COLS = const offset_of!(Walk, of_cols),
                     MASK = const offset_of!(Walk, mask),
                 }
             );

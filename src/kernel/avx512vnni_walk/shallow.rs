@@ -360,13 +360,6 @@ impl Walk {
         self.line = first.wrapping_add(lines.start * pitch);
     }
 
-    /// Whether lines that end there end in another way than those before: the group that is cut is read with what follows of all but the
-    /// last line.
-    #[inline(always)]
-    pub(in crate::kernel) fn ends_apart(&self, lhs: &Lines, end: usize) -> bool {
-        self.reads_on && end == lhs.count()
-    }
-
     /// Multiplies lines by a panel, so many `times` [`TOGETHER`] of them, or twice as many if it is not wide, but half a panel, and makes bytes of their sums, first of `sums`, if there are any.
     /// Ends early where one is in doubt: then the sums with it go to the first place of `to`, and the next ones, if there are any, which
     /// are not yet finished, to the second, where `sums` are then. How many times are left, and whether all are sure.
