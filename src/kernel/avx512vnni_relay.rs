@@ -1,7 +1,7 @@
 //! AVX-512 VNNI: the rows of the tile before become bytes between the groups of a tile.
 
 use super::avx512vnni_walk::{
-    Edge, MOST, Walk, by_kind, by_lhs, by_number, by_rows, by_rows_of_two, in_twos, lhs, shallow,
+    Edge, Walk, by_kind, by_lhs, by_number, by_rows, by_rows_of_two, in_twos, lhs, most, shallow,
 };
 use super::relay::{Bytes, Open, ROWS, RelayFns, Rows, Strip, TWICE_TWO, WIDTH};
 use super::requantize::avx512::{relay_doubts, relay_row};
@@ -62,13 +62,13 @@ unsafe fn multiply_by<const LHS: usize, const KIND: usize, const TWO: bool>(
         *open = Open { turn: open.turn, are_two: TWO, ..Open::NONE };
     }
     assert!(open.count <= if TWO { ROWS / 2 } else { ROWS });
-    let most = if TWO { ROWS / 2 } else { lhs.together(ROWS) };
+    let height = if TWO { ROWS / 2 } else { lhs.together(ROWS) };
     let mut edge = Edge::NONE;
     let mut walk = Walk::of::<TWO>(tile, len);
     walk.stride = result.stride;
     // Of how many rows the walk knows how they go beside its groups.
     let mut beside = 0;
-    for some in tiles(lhs.count(), MOST) {
+    for some in tiles(lhs.count(), most(lhs)) {
         let of_rows = edge.find(lhs, terms, some.clone());
         for i in panels.clone().step_by(if TWO { 2 } else { 1 }) {
             let (panel, col) = (strip.panels.start + i, strip.col + i * WIDTH);
@@ -76,7 +76,7 @@ unsafe fn multiply_by<const LHS: usize, const KIND: usize, const TWO: bool>(
             let mut before = if open.count > 0 { result.panels[open.panel].as_ptr() } else { own };
             walk.rhs = tile.rhs[i * len..].as_ptr();
             (walk.rows, walk.last) = of_rows;
-            for rows in tiles(some.len(), most) {
+            for rows in tiles(some.len(), height) {
                 let (row, count) = (some.start + rows.start, rows.len());
                 walk.start(lhs, row..row + count);
                 if open.count != beside {
@@ -118,7 +118,7 @@ unsafe fn multiply_shallow<const LHS: usize, const KIND: usize>(strip: &Strip, o
     let mut edge = Edge::NONE;
     let mut walk = Walk::of::<false>(tile, len);
     walk.stride = result.stride;
-    for some in tiles(lhs.count(), MOST) {
+    for some in tiles(lhs.count(), most(lhs)) {
         let (of_rows, lasts) = edge.find(lhs, terms, some.clone());
         for (i, panel) in strip.panels.clone().enumerate() {
             let of_panel = result.panels[panel].as_ptr();

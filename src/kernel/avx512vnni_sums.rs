@@ -1,6 +1,6 @@
 //! AVX-512 VNNI: all lines by all panels, tile by tile, whose sums are the result.
 
-use super::avx512vnni_walk::{Edge, MOST, Walk, by_lhs, by_number, by_rows, by_rows_of_two, in_twos};
+use super::avx512vnni_walk::{Edge, Walk, by_lhs, by_number, by_rows, by_rows_of_two, in_twos, most};
 use super::relay::{ROWS, WIDTH};
 use super::{Tile, tiles};
 use crate::output::Sums;
@@ -62,7 +62,7 @@ unsafe fn multiply_as<const LHS: usize, const WIDE: bool>(tile: &Tile, sums: &Su
     let mut edge = Edge::NONE;
     let mut walk = Walk::of::<false>(tile, len);
     walk.stride = stride * size_of::<i32>();
-    for some in tiles(lhs.count(), MOST) {
+    for some in tiles(lhs.count(), most(lhs)) {
         let of_rows = edge.find(lhs, &terms, some.clone());
         let together = walk.tiles(lhs, &some, lhs.together(ROWS));
         for panel in panels.clone() {
@@ -95,7 +95,7 @@ unsafe fn multiply_twos<const LHS: usize>(tile: &Tile, sums: &Sums, panels: usiz
     let mut edge = Edge::NONE;
     let mut walk = Walk::of::<true>(tile, len);
     walk.stride = stride * size_of::<i32>();
-    for some in tiles(lhs.count(), MOST) {
+    for some in tiles(lhs.count(), most(lhs)) {
         let of_rows = edge.find(lhs, &terms, some.clone());
         let together = walk.tiles(lhs, &some, ROWS / 2);
         for panel in (0..panels).step_by(2) {

@@ -28,7 +28,14 @@ const AHEAD: usize = 8192;
 const FEW: usize = 4;
 
 /// Rows by which all panels are multiplied before the next, at most.
-pub(super) const MOST: usize = 16 * ROWS;
+const MOST: usize = 64 * ROWS;
+
+/// So many of these lines: fewer if they are long, for they are to stay near.
+#[inline(always)]
+pub(super) fn most(lhs: &Lines) -> usize {
+    const SHORT: usize = 64;
+    if lhs.len() * lhs.runs() <= SHORT { MOST } else { MOST / 4 }
+}
 
 /// How bytes of lines are read. (Numbers, for the assembly.)
 pub(super) mod lhs {
