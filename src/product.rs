@@ -303,6 +303,7 @@ impl Product<'_> {
         let offsets = (lhs.offset.uniform()?, rhs.offset.uniform()?);
         let shape = Shape { rows, cols, depth: self.depth };
         let relay = Relay::new(self.kernel, finish, offsets, shape, panels)?;
-        Some(if rhs.is_widened() { relay.one_by_one() } else { relay })
+        let relay = if rhs.is_widened() { relay.one_by_one() } else { relay };
+        Some(if self.row.is_some() { relay.of_windows() } else { relay })
     }
 }

@@ -8,7 +8,7 @@ use super::requantize::avx512::{relay_doubts, relay_row};
 use super::tiles;
 use std::ops::Range;
 
-pub(super) static RELAY: RelayFns = RelayFns { together: TWICE_TWO / 2, shallow: 4 * SHALLOW, multiply, finish };
+pub(super) static RELAY: RelayFns = RelayFns { together: TWICE_TWO / 2, halves: 512, multiply, finish };
 
 /// Lines of so many groups have too few for all rows of a tile to go beside those of the next.
 const SHALLOW: usize = ROWS;
@@ -25,18 +25,23 @@ unsafe fn multiply(strip: &Strip, open: &mut Open, room: &mut [Rows; 2]) {
 unsafe fn multiply_as<const LHS: usize, const KIND: usize>(strip: &Strip, open: &mut Open, room: &mut [Rows; 2]) {
     let panels = strip.panels.len();
     let (lhs, groups) = (&strip.tile.lhs, strip.tile.lhs.len().div_ceil(4));
-    if lhs.runs() == 1 && groups <= SHALLOW && lhs.count() >= 2 * shallow::TOGETHER {
-        // SAFETY: this function's own promise.
-        return unsafe { multiply_shallow::<LHS, KIND>(strip, open, room) };
-    }
-    let twos = in_twos(&strip.tile, panels);
+    // From this panel on they become bytes from registers: all of lines of few groups, or one of which half has no columns.
+    let from_registers = match lhs.runs() == 1 && lhs.count() >= 2 * shallow::TOGETHER {
+        true if groups <= SHALLOW => 0,
+        true if (1..=WIDTH / 2).contains(&(strip.tile.cols % WIDTH)) => panels - 1,
+        _ => panels,
+    };
+    let twos = in_twos(&strip.tile, panels).min(from_registers);
     // SAFETY: this function's own promise.
     unsafe {
         if twos > 0 {
             multiply_by::<LHS, KIND, true>(strip, 0..twos, open, room);
         }
-        if twos < panels {
-            multiply_by::<LHS, KIND, false>(strip, twos..panels, open, room);
+        if twos < from_registers {
+            multiply_by::<LHS, KIND, false>(strip, twos..from_registers, open, room);
+        }
+        if from_registers < panels {
+            multiply_shallow::<LHS, KIND>(strip, from_registers..panels, open, room);
         }
     }
 }
@@ -106,10 +111,15 @@ unsafe fn multiply_by<const LHS: usize, const KIND: usize, const TWO: bool>(
     }
 }
 
-/// By all panels, one by one; nothing is open then.
+/// By these panels, one by one; nothing is open then.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-unsafe fn multiply_shallow<const LHS: usize, const KIND: usize>(strip: &Strip, open: &mut Open, room: &mut [Rows; 2]) {
+unsafe fn multiply_shallow<const LHS: usize, const KIND: usize>(
+    strip: &Strip,
+    panels: Range<usize>,
+    open: &mut Open,
+    room: &mut [Rows; 2],
+) {
     let Strip { tile, terms, result, .. } = strip;
     let (lhs, len) = (&tile.lhs, tile.rhs.len() / strip.panels.len());
     // SAFETY: this function's own promise.
@@ -120,7 +130,8 @@ unsafe fn multiply_shallow<const LHS: usize, const KIND: usize>(strip: &Strip, o
     walk.stride = result.stride;
     for some in tiles(lhs.count(), most(lhs)) {
         let (of_rows, lasts) = edge.find(lhs, terms, some.clone());
-        for (i, panel) in strip.panels.clone().enumerate() {
+        for i in panels.clone() {
+            let panel = strip.panels.start + i;
             let of_panel = result.panels[panel].as_ptr();
             // SAFETY: the panels are written, by this function's own promise.
             let is_wide = unsafe { (*of_panel).cols() } > WIDTH / 2;

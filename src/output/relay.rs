@@ -96,6 +96,11 @@ impl<'r, 'a> Relay<'r, 'a> {
         Self { together: 1, ..self }
     }
 
+    /// The same, of lines that are windows.
+    pub(crate) fn of_windows(self) -> Self {
+        Self { half: HALF, ..self }
+    }
+
     /// Writes the panels of a region's columns, from its first one on, as far as they are multiplied together, and tells where they end.
     /// Those that are kept are written already.
     #[inline(always)]
@@ -188,7 +193,7 @@ impl<'r, 'a> Relay<'r, 'a> {
 /// The most columns of a panel that is not worth it.
 #[inline(always)]
 fn half(ways: &RelayFns, depth: usize) -> usize {
-    if depth <= ways.shallow { 0 } else { HALF }
+    if depth <= ways.halves { 0 } else { HALF }
 }
 
 /// The end of those of a number of columns that are in panels with more than `half`.

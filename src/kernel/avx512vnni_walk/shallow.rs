@@ -1,4 +1,4 @@
-//! The assembly of lines of few groups. Sums stay in registers: those of some rows become bytes while the next rows are multiplied.
+//! The assembly of lines of few groups, and of half panels. Sums stay in registers: those of some rows become bytes while the next rows are multiplied.
 //! To store sums and load them again takes as long as a few groups.
 
 use super::assembly::{KNOWN, Known};
