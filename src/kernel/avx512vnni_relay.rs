@@ -10,8 +10,9 @@ use std::ops::Range;
 
 pub(super) static RELAY: RelayFns = RelayFns { together: TWICE_TWO / 2, halves: 512, multiply, finish };
 
-/// Lines of so many groups have too few for all rows of a tile to go beside those of the next.
-const SHALLOW: usize = ROWS;
+/// Lines of so many groups become bytes from registers: fewer than a tile has rows are too few for all of these to go beside them, and
+/// with some more it still gains (measured with Zen 5).
+const SHALLOW: usize = 16;
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 unsafe fn multiply(strip: &Strip, open: &mut Open, room: &mut [Rows; 2]) {
