@@ -354,7 +354,8 @@ impl Edge {
                 (true, false) => rows.len(),
                 (false, _) => 0,
             };
-            for (i, line) in lhs.part(rows).iter().enumerate().skip(needless) {
+            let last = last.wrapping_add(needless);
+            for (i, line) in lhs.part(rows.start + needless..rows.end).iter().enumerate() {
                 let end = u32::from_le_bytes(*line.last_chunk().expect("a whole group before"));
                 // SAFETY: there are no more lines than places.
                 unsafe { last.wrapping_add(i).write((end >> (32 - 8 * rest)).to_le_bytes()) }
