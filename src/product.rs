@@ -304,6 +304,9 @@ impl Product<'_> {
         let shape = Shape { rows, cols, depth: self.depth };
         let relay = Relay::new(self.kernel, finish, offsets, shape, panels)?;
         let relay = if rhs.is_widened() { relay.one_by_one() } else { relay };
-        Some(if self.row.is_some() { relay.of_windows() } else { relay })
+        Some(match self.row {
+            Some(row) => relay.of_windows(row),
+            None => relay,
+        })
     }
 }

@@ -226,11 +226,20 @@ proptest! {
 }
 
 /// Layers that are large enough to be cut into blocks, and shared among threads. The second one's runs do not end with groups; the
-/// last one's groups of channels begin within panels, and weights have one offset.
+/// fourth one's groups of channels begin within panels, and weights have one offset. The last ones have few channels: half panels, and
+/// runs of few groups.
 #[test]
 fn every_kernel_agrees_on_layers_of_many_blocks() {
     let axis = Axis { taps: 3, stride: 1, dilation: 1, padding: [1, 1] };
-    for (groups, channels, slope) in [(2, [64, 96], 1), (1, [31, 96], 1), (1, [32, 64], 1), (3, [48, 120], 0)] {
+    for (groups, channels, slope) in [
+        (2, [64, 96], 1),
+        (1, [31, 96], 1),
+        (1, [32, 64], 1),
+        (3, [48, 120], 0),
+        (1, [16, 16], 0),
+        (1, [20, 40], 0),
+        (1, [4, 48], 0),
+    ] {
         let filter = Filter { axes: [axis, axis], channels, groups, encodings: [Encoding::S8, Encoding::U8] };
         let problem = Problem::new(Case {
             filter,

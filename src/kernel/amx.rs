@@ -63,7 +63,7 @@ pub(super) static TILES: Kernel = Kernel {
 
 static PANEL_FNS: PanelFns = PanelFns { write: panel, finish: finish_panel, bytes };
 
-static RELAY: RelayFns = RelayFns { together: TOGETHER, halves: 0, multiply, finish };
+static RELAY: RelayFns = RelayFns { together: TOGETHER, halves: 0, least_of_halves: 0, multiply, finish };
 
 fn is_supported() -> bool {
     (avx512vnni::ROW.is_supported)() && cpu_has!("avx512vbmi") && session::is_permitted()

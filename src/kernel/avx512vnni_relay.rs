@@ -8,7 +8,8 @@ use super::requantize::avx512::{relay_doubts, relay_row};
 use super::tiles;
 use std::ops::Range;
 
-pub(super) static RELAY: RelayFns = RelayFns { together: TWICE_TWO / 2, halves: 512, multiply, finish };
+pub(super) static RELAY: RelayFns =
+    RelayFns { together: TWICE_TWO / 2, halves: 512, least_of_halves: 2 * shallow::TOGETHER, multiply, finish };
 
 /// Lines of so many groups become bytes from registers: fewer than a tile has rows are too few for all of these to go beside them, and
 /// with some more it still gains (measured with Zen 5).
@@ -25,9 +26,10 @@ unsafe fn multiply(strip: &Strip, open: &mut Open, room: &mut [Rows; 2]) {
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 unsafe fn multiply_as<const LHS: usize, const KIND: usize>(strip: &Strip, open: &mut Open, room: &mut [Rows; 2]) {
     let panels = strip.panels.len();
-    let (lhs, groups) = (&strip.tile.lhs, strip.tile.lhs.len().div_ceil(4));
+    let lhs = &strip.tile.lhs;
+    let groups = lhs.runs() * lhs.len().div_ceil(4);
     // From this panel on they become bytes from registers: all of lines of few groups, or one of which half has no columns.
-    let from_registers = match lhs.runs() == 1 && lhs.count() >= 2 * shallow::TOGETHER {
+    let from_registers = match lhs.count() >= 2 * shallow::TOGETHER {
         true if groups <= SHALLOW => 0,
         true if (1..=WIDTH / 2).contains(&(strip.tile.cols % WIDTH)) => panels - 1,
         _ => panels,

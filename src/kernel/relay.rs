@@ -23,8 +23,9 @@ pub(crate) type Rows = [[i32; WIDTH]; ROWS];
 pub(crate) struct RelayFns {
     /// How many panels are multiplied together at most.
     pub together: usize,
-    /// Up to which depth a panel is worth it of which half or more has no columns, unless lines are windows.
+    /// Up to which depth a panel is worth it of which half or more has no columns, and beside how many rows at least.
     pub halves: usize,
+    pub least_of_halves: usize,
     /// Multiplies all rows by panels, tile by tile, and finishes each tile with the next, the first with the one that was `open`.
     /// The last is open then.
     ///

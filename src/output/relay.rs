@@ -96,9 +96,10 @@ impl<'r, 'a> Relay<'r, 'a> {
         Self { together: 1, ..self }
     }
 
-    /// The same, of lines that are windows.
-    pub(crate) fn of_windows(self) -> Self {
-        Self { half: HALF, ..self }
+    /// The same, of windows, so many of which are multiplied together: few had better not be multiplied by half panels so.
+    pub(crate) fn of_windows(self, together: usize) -> Self {
+        let half = if together < self.ways.least_of_halves { HALF } else { self.half };
+        Self { half, ..self }
     }
 
     /// Writes the panels of a region's columns, from its first one on, as far as they are multiplied together, and tells where they end.

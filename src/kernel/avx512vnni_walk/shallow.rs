@@ -53,15 +53,46 @@ macro_rules! begin_rows {
             "vmovdqa64 zmm23, [{panel} + {ADDED}]\n",
             "vmovdqa64 zmm28, [{panel} + {ADDED} + 64]\n",
             $new!(0, begin_row, "0"), $new!(1, begin_row, "4"), $new!(2, begin_row, "8"), $new!(3, begin_row, "12"),
-            "mov {a}, [{walk} + {LINE}]\n",
+            "mov {count}, [{walk} + {RUNS}]\n",
+            "mov [{walk} + {RUNS_LEFT}], {count}\n",
+            "mov {rhs}, [{walk} + {RHS}]\n",
+            "mov {a}, [{walk} + {FIRST}]\n",
+            begin_run!(),
+        )
+    };
+}
+
+/// Where the lines of a run are, and how many groups it has.
+#[rustfmt::skip]
+macro_rules! begin_run {
+    () => {
+        concat!(
+            "mov [{walk} + {LINE}], {a}\n",
             "lea {b}, [{a} + 2*{pitch}]\n",
             "add {b}, {pitch}\n",
             ".if {WIDE} == 0\n",
             "lea {c}, [{a} + 4*{pitch}]\n",
             "add {c}, {pitch}\n",
             ".endif\n",
-            "mov {rhs}, [{walk} + {RHS}]\n",
             "mov {count}, [{walk} + {REST}]\n",
+        )
+    };
+}
+
+/// The groups of the next run at a label, if there is one.
+#[rustfmt::skip]
+macro_rules! next_run {
+    ($groups:literal) => {
+        concat!(
+            "cmp qword ptr [{walk} + {RUNS}], 1\n",
+            "je 42f\n",
+            "dec qword ptr [{walk} + {RUNS_LEFT}]\n",
+            "jz 42f\n",
+            "mov {a}, [{walk} + {LINE}]\n",
+            "add {a}, [{walk} + {STEP}]\n",
+            begin_run!(),
+            "jmp ", $groups, "b\n",
+            "42:\n",
         )
     };
 }
@@ -248,9 +279,9 @@ macro_rules! end_rows {
             $new!(2, dot_row, "{last} + 8", "{last} + 24"), $new!(3, dot_row, "{last} + 12", "{last} + 28"),
             "add {last}, 4*{ROWS}\n",
             "2:\n",
-            "mov {a}, [{walk} + {LINE}]\n",
+            "mov {a}, [{walk} + {FIRST}]\n",
             "lea {a}, [{a} + {ROWS}*{pitch}]\n",
-            "mov [{walk} + {LINE}], {a}\n",
+            "mov [{walk} + {FIRST}], {a}\n",
             "add {rows}, 4*{ROWS}\n",
             "dec {times}\n",
         )
@@ -291,6 +322,7 @@ macro_rules! rows_beside {
             put_rows!($old, ""),
             "jmp 90f\n",
             "40:\n",
+            next_run!("22"),
             ".if {WIDE} == 0\n",
             "lea {bytes}, [{bytes} + 4*{stride}]\n",
             ".endif\n",
@@ -357,7 +389,7 @@ impl Walk {
         (self.rows, self.sums) = (rows, ptr::null());
         self.last = if lhs.len().is_multiple_of(4) || reads_on { ptr::null() } else { last };
         let (first, pitch, _) = lhs.places();
-        self.line = first.wrapping_add(lines.start * pitch);
+        self.first = first.wrapping_add(lines.start * pitch);
     }
 
     /// Multiplies lines by a panel, so many `times` [`TOGETHER`] of them, or twice as many if it is not wide, but half a panel, and makes bytes of their sums, first of `sums`, if there are any.
@@ -401,6 +433,7 @@ impl Walk {
                     "3:\n",
                     begin_rows!(even),
                     "4:\n", group_alone!(even), "dec {count}\n", "jnz 4b\n",
+                    next_run!("4"),
                     end_rows!(even),
                     "5:\n",
                     rows_beside!(odd, even),
@@ -435,7 +468,11 @@ impl Walk {
                 ROWS = const if WIDE { TOGETHER } else { 2 * TOGETHER },
                 OTHER = const if WIDE { 64 } else { 128 * TOGETHER },
                 OF_ROWS = const offset_of!(Walk, rows),
+                FIRST = const offset_of!(Walk, first),
                 LINE = const offset_of!(Walk, line),
+                STEP = const offset_of!(Walk, step),
+                RUNS = const offset_of!(Walk, runs),
+                RUNS_LEFT = const offset_of!(Walk, runs_left),
                 PITCH = const offset_of!(Walk, pitch),
                 REST = const offset_of!(Walk, rest),
                 LAST = const offset_of!(Walk, last),
