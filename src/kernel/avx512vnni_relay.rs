@@ -1,4 +1,4 @@
-//! AVX-512 VNNI: the rows of the tile before become bytes between the groups of a tile.
+//! AVX-512 VNNI: the rows of the tile before become bytes between the groups of a tile, or those that are still in registers do.
 
 use super::avx512vnni_walk::{
     Edge, Walk, by_kind, by_lhs, by_number, by_rows, by_rows_of_two, in_twos, lhs, most, shallow,

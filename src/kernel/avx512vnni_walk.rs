@@ -162,7 +162,7 @@ pub(super) struct Walk {
     beside_one: usize,
     beside_two: usize,
     after: usize,
-    /// Groups of the first run that are left.
+    /// Groups of the first run that are left. (Where sums stay in registers, those of each run.)
     rest: usize,
     end: End,
     /// Whether a group that is cut may be read with the bytes that follow it, of all lines but the last: what the panel has beyond the

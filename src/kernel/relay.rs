@@ -27,7 +27,7 @@ pub(crate) struct RelayFns {
     pub halves: usize,
     pub least_of_halves: usize,
     /// Multiplies all rows by panels, tile by tile, and finishes each tile with the next, the first with the one that was `open`.
-    /// The last is open then.
+    /// The last may be open then.
     ///
     /// # Safety
     /// The CPU has the features that the function was compiled for; nobody else uses the places of the rows, nor of those that

@@ -1,5 +1,5 @@
-//! The assembly of lines of few groups, and of half panels. Sums stay in registers: those of some rows become bytes while the next rows are multiplied.
-//! To store sums and load them again takes as long as a few groups.
+//! The assembly of lines of few groups, and of half panels. Sums stay in registers: those of some rows become bytes while the next rows are
+//! multiplied. To store sums and load them again takes as long as a few groups.
 
 use super::assembly::{KNOWN, Known};
 use super::{Walk, kind, lhs};
