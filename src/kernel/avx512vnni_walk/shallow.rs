@@ -101,27 +101,10 @@ macro_rules! next_run {
 macro_rules! dot_row {
     ($first:literal, $second:literal, $line:literal, $other:literal) => {
         concat!(
-            ".if {WIDE}\n",
             multiply!($first, $second, [$line, ""] in "zmm26", "zmm24", "zmm25"),
-            ".else\n",
-            multiply_half!($first, $line), multiply_half!($second, $other),
-            ".endif\n",
-        )
-    };
-}
-
-#[rustfmt::skip]
-macro_rules! multiply_half {
-    ($sums:literal, $line:literal) => {
-        concat!(
-            "vpbroadcastd zmm26, dword ptr [", $line, "]\n",
-            ".if {LHS} == {TURNED}\n",
-            "vpxord zmm26, zmm26, zmm27\n",
-            ".endif\n",
-            ".if {LHS} == {SIGNED}\n",
-            "vpdpbusd ", $sums, ", zmm24, zmm26\n",
-            ".else\n",
-            "vpdpbusd ", $sums, ", zmm26, zmm24\n",
+            // Unless it is wide, that was the first one alone.
+            ".if {WIDE} == 0\n",
+            multiply!($second, $first, [$other, ""] in "zmm26", "zmm24", "zmm25"),
             ".endif\n",
         )
     };
