@@ -12,8 +12,11 @@ pub(super) static RELAY: RelayFns =
     RelayFns { together: TWICE_TWO / 2, halves: 512, least_of_halves: 2 * shallow::TOGETHER, multiply, finish };
 
 /// Lines of so many groups become bytes from registers: fewer than a tile has rows are too few for all of these to go beside them, and
-/// with some more it still gains (measured with Zen 5).
+/// with some more it still gains (measured with Zen 5 and Granite Rapids).
 const SHALLOW: usize = 16;
+
+/// Beside fewer rows than so many of each group the last ones had better not be multiplied by themselves.
+const ROWS_OF_GROUP: usize = 3;
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 unsafe fn multiply(strip: &Strip, open: &mut Open, room: &mut [Rows; 2]) {
@@ -28,9 +31,11 @@ unsafe fn multiply_as<const LHS: usize, const KIND: usize>(strip: &Strip, open: 
     let panels = strip.panels.len();
     let lhs = &strip.tile.lhs;
     let groups = lhs.runs() * lhs.len().div_ceil(4);
+    let (rows, together) = (lhs.count(), shallow::TOGETHER);
+    let is_even = rows.is_multiple_of(together) || rows >= ROWS_OF_GROUP * groups;
     // From this panel on they become bytes from registers: all of lines of few groups, or one of which half has no columns.
-    let from_registers = match lhs.count() >= 2 * shallow::TOGETHER {
-        true if groups <= SHALLOW => 0,
+    let from_registers = match rows >= 2 * together {
+        true if groups <= SHALLOW && is_even => 0,
         true if (1..=WIDTH / 2).contains(&(strip.tile.cols % WIDTH)) => panels - 1,
         _ => panels,
     };

@@ -428,11 +428,13 @@ macro_rules! nothing {
     };
 }
 
-/// Assembly, its own operands, and those of all.
+/// Assembly, its own operands, and those of all. It leaves no upper halves of vectors in use, which would slow down whatever comes
+/// after: the compiler, to which `out` registers have 128 bits, does not see to it.
 macro_rules! walk {
     ($assembly:expr, $walk:ident, {$($own:tt)*}) => {
         asm!(
             $assembly,
+            "vzeroupper",
             $($own)*
             walk = in(reg) $walk,
             a = out(reg) _,

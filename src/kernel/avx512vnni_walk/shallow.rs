@@ -429,6 +429,7 @@ impl Walk {
                     "mov [{walk} + {OF_ROWS}], {rows}\n",
                     "mov [{walk} + {LAST}], {last}\n",
                     "mov [{walk} + {BYTES}], {bytes}\n",
+                    "vzeroupper\n",
                 ),
                 walk = in(reg) self,
                 panel = in(reg) panel,
