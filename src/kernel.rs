@@ -162,6 +162,11 @@ impl Kernel {
         (tile.lhs, tile.sums) = (lines, sums);
     }
 
+    /// Whether it multiplies however many lines at once, and has no use for accumulators if fresh sums are the result.
+    pub(crate) fn takes_lines(&self) -> bool {
+        self.takes_lines
+    }
+
     /// The kernels of this architecture, best first, whether this processor runs them or not.
     pub(crate) fn all() -> impl Iterator<Item = &'static Kernel> {
         KERNELS.iter().copied()

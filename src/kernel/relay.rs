@@ -89,6 +89,21 @@ pub(crate) struct Terms<'a> {
 }
 
 impl Terms<'_> {
+    /// Nothing.
+    pub(crate) const NONE: Self = Self { sums: &[], depth: 0, times: 0, bias: &[] };
+
+    /// What is added to the sums of so many rows, from one on.
+    #[inline(always)]
+    pub(crate) fn write(&self, first: usize, to: &mut [i32]) {
+        to.fill(self.depth.wrapping_mul(self.times));
+        for (to, sum) in to.iter_mut().zip(self.sums.get(first..).unwrap_or_default()) {
+            *to = to.wrapping_add(sum.wrapping_mul(self.times));
+        }
+        for (to, bias) in to.iter_mut().zip(self.bias.get(first..).unwrap_or_default()) {
+            *to = to.wrapping_add(*bias);
+        }
+    }
+
     /// What is added to the sums of this row.
     #[inline(always)]
     pub(crate) fn of(&self, row: usize) -> i32 {

@@ -514,6 +514,28 @@ fn results_half_a_memory_page_apart_are_as_any_others() {
     }
 }
 
+/// Tiles of one height follow each other, of lines that do so, too, and may be read beyond their ends then, or do not.
+#[test]
+fn many_rows_of_little_depth_are_as_any_others() {
+    use Encoding::{S8, U8};
+    for (rows, cols, depth, [lhs, rhs], offset) in [
+        (500, 32, 27, [U8, S8], 0),
+        (481, 33, 27, [U8, U8], -77),
+        (480, 16, 5, [S8, S8], 9),
+        (723, 40, 30, [S8, U8], 3),
+        (241, 24, 64, [U8, S8], 5),
+        (2000, 16, 7, [U8, S8], 11),
+    ] {
+        let side = |encoding, offset, gap| SideCase { order: Order::DepthContiguous, encoding, gap, offset, slope: 0 };
+        let purpose = Purpose { side: Side::Rhs, result: ResultOrder::RowMajor, other: lhs };
+        for gap in [0, 3] {
+            let case = as_given((rows, cols, depth), side(lhs, offset, gap), side(rhs, -offset, 0));
+            check(contexts_of_processors(), &case);
+            check(contexts_of_processors(), &Case { pack_rhs: Some(purpose), ..case });
+        }
+    }
+}
+
 /// Some kernels multiply tiles of four rows by halves of three panels at a time.
 #[test]
 fn four_rows_by_three_panels_are_as_any_others() {

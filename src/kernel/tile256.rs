@@ -101,7 +101,6 @@ macro_rules! by_rows {
     };
 }
 
-pub(super) mod sums;
 mod three;
 
 /// The same for each row that there is, with what is given: its number, the registers of its sums, where its group lies, and whether
@@ -241,6 +240,52 @@ macro_rules! panel {
     };
 }
 
+/// Four groups, and what is fetched beside them.
+#[rustfmt::skip]
+macro_rules! fours {
+    () => {
+        concat!(
+            "prefetcht1 [{fetched}]\n",
+            ".if {FETCHES_ALL} || {DOT} != {PAIRS}\n",
+            "prefetcht1 [{fetched} + 64]\n",
+            ".endif\n",
+            ".if {FETCHES_ALL} && {DOT} != {PAIRS}\n",
+            "prefetcht1 [{fetched} + 128]\n",
+            "prefetcht1 [{fetched} + 192]\n",
+            ".endif\n",
+            "add {fetched}, {distance}\n",
+            panel!("0"), rows!("0"),
+            panel!("1"), rows_apart!("4"),
+            panel!("2"), rows!("8"),
+            panel!("3"), rows_apart!("12"),
+            "add {a}, 16\n",
+            ".if {ROWS} > 3\n",
+            "add {b}, 16\n",
+            ".endif\n",
+            "add {rhs}, 4*{GROUP}\n",
+        )
+    };
+}
+
+/// One group.
+#[rustfmt::skip]
+macro_rules! one {
+    () => {
+        concat!(panel!("0"), rows!("0"), "add {a}, 4\n", "add {b}, 4\n", "add {rhs}, {GROUP}\n")
+    };
+}
+
+/// One in which lines end, of so many bytes.
+#[rustfmt::skip]
+macro_rules! last {
+    ($cut:literal) => {
+        concat!("lea {a}, [{a} + ", $cut, " - 4]\n", "lea {b}, [{b} + ", $cut, " - 4]\n", panel!("0"), rows!("0", "1"))
+    };
+}
+
+pub(super) mod sums;
+mod walk;
+
 /// As a [`TileFn`](super::TileFn), of however many lines: what they have in common is found once.
 #[inline]
 #[target_feature(enable = "avx2")]
@@ -257,6 +302,19 @@ fn multiply_by<const VECTORS: usize, const DOT: usize>(tile: &Tile, acc: &mut [i
     let lhs = &tile.lhs;
     let groups = Groups::of::<DOT>(lhs, tile.rhs.len());
     let place = tile.sums.as_ref().map(|sums| Place::new(sums, lhs.count()));
+    if const { !dot::has_windows(DOT) } && tile.fresh && lhs.runs() == 1 && groups.whole > 0 {
+        let whole = match &place {
+            None => Some(&Place::of_sums(&mut acc[..lhs.count() * WIDTH])),
+            Some(place) => Some(place).filter(|place| place.cols == VECTORS * LANES),
+        };
+        if let Some(place) = whole {
+            let lines = (lhs, tile.height, lhs.count());
+            let of_panel = |_| (tile.rhs.as_ptr(), place.of_cols, Next::after(tile.rhs, tile.reach, tile));
+            // SAFETY: lines and panel have as many groups, as was asserted; the place is that of these rows, and by the promise of a
+            // `TileFn` this tile's, or it is the room.
+            return unsafe { walk::multiply::<VECTORS, DOT>(lines, groups, place, 0..1, of_panel) };
+        }
+    }
     let mut next = Next::after(tile.rhs, tile.reach, tile);
     for rows in tiles_of(lhs.count(), tile.height) {
         let (lines, first) = (lhs.part(rows.clone()), rows.start);
@@ -366,6 +424,22 @@ impl<'s> Place<'s> {
         let of_cols = [resume(left), resume(right)];
         let is_far = sums.out.rows.saturating_mul(stride) >= FAR / size_of::<i32>();
         Self { to, stride, cols: sums.cols.len(), is_far, of_cols, terms: sums.terms(rows) }
+    }
+
+    /// The same in a room for sums, of whole panels, to which nothing is added.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn of_sums(room: &'s mut [i32]) -> Self {
+        let to = room.as_mut_ptr();
+        Self { to, stride: WIDTH, cols: WIDTH, is_far: false, of_cols: [zero(); 2], terms: Terms::NONE }
+    }
+
+    /// That of rows from `row` on.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn part(&self, row: usize) -> Self {
+        let terms = Terms { sums: self.terms.sums.get(row..).unwrap_or_default(), ..self.terms };
+        Self { to: self.to.wrapping_add(row * self.stride), terms, ..*self }
     }
 
     /// What is added to so many rows, from `row` on.
@@ -490,42 +564,20 @@ pub(super) unsafe fn grow<const N: usize, const VECTORS: usize, const DOT: usize
             "test {count}, {count}",
             "jz 3f",
             "2:",
-            "prefetcht1 [{fetched}]",
-            ".if {FETCHES_ALL} || {DOT} != {PAIRS}",
-            "prefetcht1 [{fetched} + 64]",
-            ".endif",
-            ".if {FETCHES_ALL} && {DOT} != {PAIRS}",
-            "prefetcht1 [{fetched} + 128]",
-            "prefetcht1 [{fetched} + 192]",
-            ".endif",
-            "add {fetched}, {distance}",
-            panel!("0"), rows!("0"),
-            panel!("1"), rows_apart!("4"),
-            panel!("2"), rows!("8"),
-            panel!("3"), rows_apart!("12"),
-            "add {a}, 16",
-            ".if {ROWS} > 3",
-            "add {b}, 16",
-            ".endif",
-            "add {rhs}, 4*{GROUP}",
+            fours!(),
             "dec {count}",
             "jnz 2b",
             "3:",
             "test {rest}, {rest}",
             "jz 5f",
             "4:",
-            panel!("0"), rows!("0"),
-            "add {a}, 4",
-            "add {b}, 4",
-            "add {rhs}, {GROUP}",
+            one!(),
             "dec {rest}",
             "jnz 4b",
             "5:",
             "test {cut}, {cut}",
             "jz 6f",
-            "lea {a}, [{a} + {cut} - 4]",
-            "lea {b}, [{b} + {cut} - 4]",
-            panel!("0"), rows!("0", "1"),
+            last!("{cut}"),
             "6:",
             a = inout(reg) line => _,
             b = inout(reg) line.wrapping_add(3 * pitch) => _,

@@ -133,6 +133,15 @@ impl Stripe<'_> {
                 continue;
             }
             tile.height = height(step, kernel.together(&all));
+            if let Some(sums) = &sums
+                && slices == 1
+                && kernel.takes_lines()
+            {
+                (tile.lhs, tile.sums) = (all, Some(sums.part(start - self.rows.start)));
+                // SAFETY: as above.
+                unsafe { kernel.multiply(&mut tile, &mut []) }
+                continue;
+            }
             for rows in tiles_of(step, tile.height * together) {
                 tile.lhs = all.part(rows.clone());
                 let rows = start + rows.start..start + rows.end;
