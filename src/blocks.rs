@@ -82,7 +82,8 @@ impl Shape {
     /// The kernel for such a product. One that is narrow takes as long as one of half a panel.
     #[inline(always)]
     pub(crate) fn kernel(self, kernel: &'static Kernel) -> &'static Kernel {
-        kernel.of(self.rows, Self { cols: self.cols.max(kernel.width / 2), ..self }.macs())
+        let macs = Self { cols: self.cols.max(kernel.width / 2), ..self }.macs();
+        kernel.of(self.rows, self.cols, self.depth, macs)
     }
 
     /// Whether packed operands could lie in memory at all; if so, no size computed from the shape overflows.

@@ -87,6 +87,8 @@ struct Large {
     kernel: &'static Kernel,
     rows: usize,
     macs: f64,
+    /// Whether it is faster for so many columns and such a depth, too.
+    pays: fn(cols: usize, depth: usize) -> bool,
 }
 
 /// Multiplies a tile's lines of the LHS by a panel of the RHS: `acc[i * width + j]` becomes, or grows by,
@@ -199,11 +201,11 @@ impl Kernel {
         self.large.filter(|large| macs >= large.macs).map(|large| large.kernel)
     }
 
-    /// The kernel for a product of so many rows and multiplications.
+    /// The kernel for a product of so many rows, columns and multiplications, and of such a depth.
     #[inline(always)]
-    pub(crate) fn of(&'static self, rows: usize, macs: f64) -> &'static Self {
+    pub(crate) fn of(&'static self, rows: usize, cols: usize, depth: usize, macs: f64) -> &'static Self {
         match &self.large {
-            Some(large) if rows >= large.rows && macs >= large.macs => large.kernel,
+            Some(large) if rows >= large.rows && macs >= large.macs && (large.pays)(cols, depth) => large.kernel,
             _ => self,
         }
     }
@@ -212,7 +214,8 @@ impl Kernel {
     pub(crate) fn packs_for_any(&self, lines: usize, depth: usize) -> bool {
         const ROWS: f64 = 16.0;
         let macs = ROWS * lines as f64 * depth as f64;
-        self.large(macs).is_some_and(|large| large.groups == Groups::AnyQuads)
+        let is_any = |large: &Large| large.kernel.groups == Groups::AnyQuads;
+        self.large.is_some_and(|large| macs >= large.macs && is_any(&large) && (large.pays)(lines, depth))
     }
 
     /// How it multiplies all lines of a product of one slice at once, in runs of so many bytes, if the sums are the result.

@@ -31,7 +31,7 @@ mod walk;
 pub(super) static KERNEL: Kernel = Kernel {
     name: "amx",
     c_name: c"amx",
-    large: Some(Large { kernel: &TILES, rows: 3, macs: 131_072.0 }),
+    large: Some(Large { kernel: &TILES, rows: 3, macs: 131_072.0, pays }),
     // Processors that have it follow runs by themselves, and faster.
     few_lines: FewLines { is_fetched: false, ..avx512vnni::ROW.few_lines },
     is_supported,
@@ -42,7 +42,7 @@ pub(super) static KERNEL: Kernel = Kernel {
 #[cfg(test)]
 pub(super) static ALWAYS: Kernel = Kernel {
     name: "amx-always",
-    large: Some(Large { kernel: &TILES, rows: 0, macs: 0.0 }),
+    large: Some(Large { kernel: &TILES, rows: 0, macs: 0.0, pays: |_, _| true }),
     is_supported,
     ..avx512vnni::ROW
 };
@@ -64,6 +64,18 @@ pub(super) static TILES: Kernel = Kernel {
 static PANEL_FNS: PanelFns = PanelFns { write: panel, finish: finish_panel, bytes };
 
 static RELAY: RelayFns = RelayFns { together: TOGETHER, halves: 0, least_of_halves: 0, multiply, finish };
+
+/// Whether so much of its registers is used that it is faster than AVX-512 VNNI: a single step that is not full, or panels that are not,
+/// take as long as others do. (Timed on Granite Rapids, of sums and of bytes; results of many columns wait for memory in both.)
+fn pays(cols: usize, depth: usize) -> bool {
+    let most = match cols {
+        ..=32 => 32,
+        ..=128 => 24,
+        ..=256 => 16,
+        _ => return true,
+    };
+    depth >= STEP || depth * cols > most * cols.next_multiple_of(WIDTH)
+}
 
 fn is_supported() -> bool {
     (avx512vnni::ROW.is_supported)() && cpu_has!("avx512vbmi") && session::is_permitted()
