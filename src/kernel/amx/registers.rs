@@ -95,28 +95,28 @@ macro_rules! load {
     };
 }
 
-/// Multiplies a step. Each register is loaded anew, `then`, by [`load!`] or [`omit!`], as soon as it was used: who loads all that a
+/// Multiplies a step, of a second panel that lies there if there is one. Each register is loaded anew, `then`, by [`load!`] or [`omit!`], as soon as it was used: who loads all that a
 /// step takes, and multiplies then, waits for the one and for the other.
 #[rustfmt::skip]
 macro_rules! multiply_step {
-    (then $load:ident) => {
+    (of $beside:literal then $load:ident) => {
         concat!(
             dot!("tmm0", "tmm4", "tmm6"),
-            ".if {FORM} == {BROAD}\n", load!("tmm6", "[{second} + {group} + 64]", once if "0"), ".endif\n",
+            ".if {FORM} == {BROAD}\n", load!("tmm6", $beside, once if "0"), ".endif\n",
             ".if {WIDE}\n", dot!("tmm1", "tmm4", "tmm7"), ".endif\n",
             ".if {FORM} == {BROAD}\n",
-            $load!("tmm7", "[{panel} + {group} + {PANEL_STEP} + 64]", once if "0"),
+            $load!("tmm7", "[{panel} + {group} + 64]", once if "0"),
             dot!("tmm2", "tmm4", "tmm5"),
-            $load!("tmm5", "[{second} + {group} + {PANEL_STEP}]", once if "0"),
+            $load!("tmm5", "[{second} + {group}]", once if "0"),
             dot!("tmm3", "tmm4", "tmm6"),
             ".endif\n",
-            $load!("tmm4", "[{first} + {pitch} + {STEP}]", once if "1"),
+            $load!("tmm4", "[{first} + {pitch}]", once if "1"),
             ".if {FORM} == {TALL}\n", dot!("tmm2", "tmm5", "tmm6"), ".endif\n",
-            $load!("tmm6", "[{panel} + {group} + {PANEL_STEP}]", once if "0"),
+            $load!("tmm6", "[{panel} + {group}]", once if "0"),
             ".if {FORM} == {TALL} && {WIDE}\n", dot!("tmm3", "tmm5", "tmm7"), ".endif\n",
-            ".if {FORM} == {TALL}\n", $load!("tmm5", "[{second} + {pitch} + {STEP}]", once if "1"), ".endif\n",
+            ".if {FORM} == {TALL}\n", $load!("tmm5", "[{second} + {pitch}]", once if "1"), ".endif\n",
             ".if {FORM} != {BROAD} && {WIDE}\n",
-            $load!("tmm7", "[{panel} + {group} + {PANEL_STEP} + 64]", once if "0"),
+            $load!("tmm7", "[{panel} + {group} + 64]", once if "0"),
             ".endif\n",
         )
     };
@@ -253,12 +253,12 @@ impl Shape {
     }
 }
 
-/// Multiplies 16 lines, so many bytes apart, and as many from so many bytes further on, by so many steps of a panel, at least one. Or,
-/// if they are broad, 16 lines by a panel and by the one so many bytes further on.
+/// Multiplies 16 lines, so many bytes apart, and as many from so many bytes further on, by so many steps of a panel, at least one, of so
+/// many bytes of a line. Or, if they are broad, 16 lines by a panel and by the one so many bytes further on, in whole steps.
 ///
 /// # Safety
 /// As for [`Strip::multiply`](super::walk::Strip::multiply); and lines and panel reach so far.
-pub(super) type Multiply = unsafe fn(*const u8, second: usize, pitch: usize, panel: *const u8, steps: usize);
+pub(super) type Multiply = unsafe fn(*const u8, second: usize, pitch: usize, panel: *const u8, (usize, usize));
 
 /// # Safety
 /// As for a [`Multiply`].
@@ -267,7 +267,7 @@ unsafe fn multiply<const SIGNS: usize, const FORM: usize, const WIDE: usize, con
     second: usize,
     pitch: usize,
     panel: *const u8,
-    steps: usize,
+    (steps, step): (usize, usize),
 ) {
     // SAFETY: this function's own promise.
     unsafe {
@@ -282,19 +282,19 @@ unsafe fn multiply<const SIGNS: usize, const FORM: usize, const WIDE: usize, con
             "dec {steps}",
             "jz 3f",
             "2:",
-            multiply_step!(then load),
-            "add {panel}, {PANEL_STEP}",
-            "add {first}, {STEP}",
-            "add {second}, {SECOND_STEP}",
+            "add {panel}, {panel_step}",
+            "add {first}, {step}",
+            ".if {FORM} == {BROAD}", "add {second}, {panel_step}", ".else", "add {second}, {step}", ".endif",
+            multiply_step!(of "[{second} + {group} + 64 - {PANEL_STEP}]" then load),
             "dec {steps}",
             "jnz 2b",
             "3:",
-            multiply_step!(then omit),
+            multiply_step!(of "[{second} + {group} + 64]" then omit),
             panel = inout(reg) panel => _, first = inout(reg) first => _, second = inout(reg) second => _,
             steps = inout(reg) steps => _, pitch = in(reg) pitch, group = in(reg) GROUP,
+            step = in(reg) step, panel_step = in(reg) step * WIDTH,
             SIGNS = const SIGNS, FORM = const FORM, WIDE = const WIDE, STREAMED = const STREAMED,
-            TALL = const TALL, BROAD = const BROAD, PANEL_STEP = const PANEL_STEP, STEP = const STEP,
-            SECOND_STEP = const if FORM == BROAD { PANEL_STEP } else { STEP },
+            TALL = const TALL, BROAD = const BROAD, PANEL_STEP = const PANEL_STEP,
             OF_NEITHER = const signs::OF_NEITHER, OF_PANEL = const signs::OF_PANEL,
             OF_LINES = const signs::OF_LINES, OF_BOTH = const signs::OF_BOTH,
             out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,

@@ -10,7 +10,8 @@ use std::cell::Cell;
 pub(super) const HEIGHT: usize = 16;
 pub(super) const STEP: usize = 64;
 
-/// The first register that holds a part of a panel; those before hold sums and lines.
+/// The first register that holds lines, after those of sums, and the first that holds a part of a panel.
+const FIRST_OF_LINES: usize = 4;
 const FIRST_OF_PANEL: usize = 6;
 
 pub(super) static SESSION: Session = Session { begin, end };
@@ -25,30 +26,22 @@ pub(super) struct Config {
     rows: [u8; 16],
 }
 
-/// By how many lines there are: those of 16 let all eight registers be as large as they can be. (The first is never used.)
-static CONFIGS: [Config; HEIGHT + 1] = {
-    let mut configs = [const { Config::of(HEIGHT) }; HEIGHT + 1];
-    let mut rows = 1;
-    while rows < HEIGHT {
-        configs[rows] = Config::of(rows);
-        rows += 1;
-    }
-    configs
-};
-
 impl Config {
     /// No registers at all.
     pub(super) const NONE: Self =
         Self { palette: 0, start_row: 0, reserved: [0; 14], bytes_of_row: [0; 16], rows: [0; 16] };
 
-    /// With so many lines, and sums for each.
-    pub(super) const fn of(lines: usize) -> Self {
+    /// With so many lines, sums for each, and steps of so many bytes of a line: 16 lines and whole steps let all eight registers be as large
+    /// as they can be.
+    pub(super) fn of(lines: usize, step: usize) -> Self {
         let mut config = Self { palette: 1, ..Self::NONE };
-        let mut register = 0;
-        while register < 8 {
-            config.bytes_of_row[register] = STEP as u16;
-            config.rows[register] = if register < FIRST_OF_PANEL { lines as u8 } else { HEIGHT as u8 };
-            register += 1;
+        for register in 0..8 {
+            let (rows, bytes) = match register {
+                ..FIRST_OF_LINES => (lines, STEP),
+                ..FIRST_OF_PANEL => (lines, step),
+                _ => (step / 4, STEP),
+            };
+            (config.rows[register], config.bytes_of_row[register]) = (rows as u8, bytes as u16);
         }
         config
     }
@@ -69,18 +62,19 @@ impl Config {
 }
 
 thread_local! {
-    /// How many lines this thread's registers are ready for; 0 if they are not.
-    static LINES: Cell<usize> = const { Cell::new(0) };
+    /// For how many lines, and steps of how many bytes, this thread's registers are ready; zeros if they are not.
+    static READY_FOR: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
 }
 
-/// Gets the registers ready for so many lines, 1 to [`HEIGHT`], unless they are: that takes some 200 steps.
+/// Gets the registers ready for so many lines, 1 to [`HEIGHT`], and steps of so many bytes, whole groups and at most [`STEP`], unless they
+/// are: that takes some 200 steps of the processor.
 ///
 /// # Safety
 /// The CPU has AMX, and this thread has begun a session.
 #[inline]
-pub(super) unsafe fn configure(lines: usize) {
-    if LINES.replace(lines) != lines {
-        let config: *const Config = &CONFIGS[lines];
+pub(super) unsafe fn configure(lines: usize, step: usize) {
+    if READY_FOR.replace((lines, step)) != (lines, step) {
+        let config = &Config::of(lines, step);
         // SAFETY: this function's own promise. By the calling convention no caller relies on what it finds in the registers of AMX.
         unsafe { asm!("ldtilecfg [{}]", in(reg) config, options(nostack, readonly)) }
     }
@@ -89,11 +83,11 @@ pub(super) unsafe fn configure(lines: usize) {
 /// Early, so that the processor does something else in the meantime.
 unsafe fn begin(lines: usize) {
     // SAFETY: this function's own promise.
-    unsafe { configure(lines.clamp(1, HEIGHT)) }
+    unsafe { configure(lines.clamp(1, HEIGHT), STEP) }
 }
 
 unsafe fn end() {
-    LINES.set(0);
+    READY_FOR.set((0, 0));
     // SAFETY: as above.
     unsafe { asm!("tilerelease", options(nostack, nomem)) }
 }

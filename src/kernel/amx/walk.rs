@@ -133,6 +133,13 @@ impl Way {
     }
 }
 
+/// Bytes of a step of runs of so many bytes: as many steps as whole ones would be, but all alike, if they can be. So none reaches beyond
+/// a run, and nothing has to be copied.
+fn step_of(len: usize) -> usize {
+    let steps = len.div_ceil(STEP);
+    if steps > 0 && len.is_multiple_of(4 * steps) { len / steps } else { STEP }
+}
+
 /// Calls `then` with how the lines of a tile are multiplied by so many panels, in slices if they may be, and with the room that it
 /// takes.
 #[inline(always)]
@@ -186,7 +193,8 @@ pub(super) struct Strip<'a> {
     len: usize,
     of_run: usize,
     pub of_panel: usize,
-    /// Whole steps of a run, how many of them are multiplied together, and how many are copied.
+    /// Bytes of a step; whole steps of a run, how many of them are multiplied together, and how many are copied.
+    step: usize,
     steps: usize,
     together: usize,
     copied: usize,
@@ -256,20 +264,22 @@ impl<'a> Strip<'a> {
         let form = if way.is_broad { Form::Broad } else { Form::Flat };
         let shape = Shape::new([tile.lhs_encoding, tile.rhs_encoding], form, is_streamed);
         let rows = tile.lhs.count().clamp(1, HEIGHT);
-        let steps = len / STEP;
+        let step = if runs == 1 { STEP } else { step_of(len) };
+        let steps = len / step;
         // To divide takes as long as much else here.
         let slices = if way.is_sliced { steps.div_ceil(SLICE) } else { 1 };
         let of_slice = if way.is_sliced { steps.div_ceil(slices) } else { steps };
         let last = steps - (slices - 1) * of_slice;
         let together = (runs * last / PARTS).max(1);
         // SAFETY: this function's own promise.
-        unsafe { configure(rows) }
+        unsafe { configure(rows, step) }
         Self {
             lines: Lines::NONE,
             rows,
             len,
             of_run,
             of_panel,
+            step,
             steps,
             together,
             copied: if room.is_some() { steps.min(COPIED) } else { 0 },
@@ -414,7 +424,7 @@ impl<'a> Strip<'a> {
         to: Place,
         mut beside: impl FnMut(),
     ) {
-        let (shape, runs) = (self.shape, self.lines.runs());
+        let (shape, runs, of_step) = (self.shape, self.lines.runs(), self.step);
         let is_broad = shape.form == Form::Broad;
         assert!(runs * self.of_run <= panel.len() && (!is_broad || 2 * self.of_panel <= panel.len()));
         let multiply = self.ways[usize::from(cols > WIDTH / 2)];
@@ -434,16 +444,17 @@ impl<'a> Strip<'a> {
                 let first = first.wrapping_add(run * step);
                 for part in &self.plan.parts[..self.plan.count] {
                     let Part { is_copied, pitch, second, before, steps } = part.assume_init();
-                    let line = if is_copied { copied } else { first }.wrapping_add(before * STEP);
+                    let line = if is_copied { copied } else { first }.wrapping_add(before * of_step);
+                    let panel = panel.as_ptr().wrapping_add(before * of_step * WIDTH);
                     if self.is_before {
                         beside();
                     }
-                    multiply(line, second, pitch, panel.as_ptr().wrapping_add(before * PANEL_STEP), steps);
+                    multiply(line, second, pitch, panel, (steps, of_step));
                     if !self.is_before {
                         beside();
                     }
                 }
-                if is_last && !self.len.is_multiple_of(STEP) {
+                if is_last && self.steps * of_step < self.len {
                     if runs > 1 {
                         copy(self.lines.run(run), self.steps * STEP..self.len, self.ends());
                     }
@@ -454,7 +465,7 @@ impl<'a> Strip<'a> {
                         true => (rest.as_ptr(), self.last(&rest[of_panel..]).addr().wrapping_sub(rest.as_ptr().addr())),
                         false => (self.last(rest), second * pitch),
                     };
-                    multiply(ends.cast_const(), second, pitch, first, 1);
+                    multiply(ends.cast_const(), second, pitch, first, (1, of_step));
                 }
             }
             shape.end(both(to));
