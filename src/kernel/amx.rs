@@ -70,8 +70,8 @@ static RELAY: RelayFns = RelayFns { together: TOGETHER, halves: 0, least_of_halv
 fn pays(cols: usize, depth: usize) -> bool {
     let most = match cols {
         ..=32 => 32,
-        ..=128 => 24,
-        ..=256 => 16,
+        33..=128 => 24,
+        129..=256 => 16,
         _ => return true,
     };
     depth >= STEP || depth * cols > most * cols.next_multiple_of(WIDTH)

@@ -10,16 +10,30 @@ use crate::kernel::panel::Panel;
 use crate::kernel::requantize::avx512::{ByKind, Pairs, by_kind};
 use crate::matrix::Block;
 
-/// Steps of all panels together that pay for getting ready for a strip.
+/// Steps of all panels together that pay for getting ready for a strip; and steps of windows, of which few strips lie side by side.
 const LEAST: usize = 2;
+const LEAST_OF_WINDOWS: usize = 9;
 
 /// How many strips of rows, and by how many panels, are multiplied so: the first ones, or none.
 #[inline]
 pub(super) fn most(tile: &Tile, way: Way, bytes: &Bytes) -> (usize, usize) {
     let (steps, panels) = way.short(tile);
+    let count = tile.lhs.count();
     match steps * panels >= LEAST && bytes.are_rounded() {
-        true => (tile.lhs.count() / ROWS, panels),
-        false => (0, 0),
+        true if tile.lhs.runs() == 1 => (count / ROWS, panels),
+        // All of them, of which the last may begin among those before, if an even number of lines is no more than there are.
+        true if steps >= LEAST_OF_WINDOWS && (count > ROWS || count.is_multiple_of(2)) => {
+            (count.div_ceil(ROWS), panels)
+        }
+        _ => (0, 0),
+    }
+}
+
+/// How high so many strips of lines are: an even number.
+fn height(tile: &Tile, strips: usize) -> usize {
+    match tile.lhs.runs() {
+        1 => ROWS,
+        _ => tile.lhs.count().div_ceil(strips).next_multiple_of(2),
     }
 }
 
@@ -72,12 +86,14 @@ unsafe fn multiply_in<const TERMS: bool, const SIGNS: bool, const SIGNED: bool, 
     // SAFETY: this function's own promise, which a session is a part of; places and sums are those of whole tiles.
     unsafe {
         let mut strip = Strip::new(tile, way, copied);
+        let (lines, height) = (tile.lhs.count(), height(tile, count));
         let (mut rooms, mut terms) = ([Rows::NONE; 2], [[0; ROWS]; 2]);
         let mut before = Before { panel: bytes.panel(0), to: bytes.place(0..0, 0), rows: 0, strip: 0, room: 1 };
         for some in way.groups(0..panels) {
             let mut steps = ShortSteps::none();
             for number in 0..count {
-                let rows = number * ROWS..(number + 1) * ROWS;
+                let start = (number * height).min(lines - height);
+                let rows = start..start + height;
                 // The first step is loaded, unless another strip's was before it.
                 if !steps.go_down() {
                     strip.set(tile.lhs.part(rows.clone()));
@@ -114,7 +130,7 @@ unsafe fn multiply_in<const TERMS: bool, const SIGNS: bool, const SIGNED: bool, 
                     steps.go_on(way.of_panel);
                     pairs.end(before.to);
                     let to = bytes.place(rows.clone(), panel);
-                    before = Before { panel: bytes.panel(panel), to, rows: ROWS, strip: number % 2, room };
+                    before = Before { panel: bytes.panel(panel), to, rows: height, strip: number % 2, room };
                 }
             }
         }

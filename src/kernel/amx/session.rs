@@ -38,7 +38,7 @@ impl Config {
         for register in 0..8 {
             let (rows, bytes) = match register {
                 ..FIRST_OF_LINES => (lines, STEP),
-                ..FIRST_OF_PANEL => (lines, step),
+                FIRST_OF_LINES..FIRST_OF_PANEL => (lines, step),
                 _ => (step / 4, STEP),
             };
             (config.rows[register], config.bytes_of_row[register]) = (rows as u8, bytes as u16);

@@ -122,11 +122,16 @@ impl Way {
     }
 
     /// Of how many steps lines are, if they are short, and how many of the first panels they can meet as [`ShortSteps`]: those that
-    /// have all columns, and bytes for whole steps, all but the last one.
+    /// have all columns, and bytes for whole steps, all but the last one. No steps of windows reach beyond their runs.
     pub(super) fn short(self, tile: &Tile) -> (usize, usize) {
-        let steps = tile.lhs.len().min(self.of_panel / WIDTH).div_ceil(STEP);
-        if tile.lhs.runs() != 1 || self.is_sliced || !(1..=MOST_SHORT).contains(&steps) {
+        let (len, runs) = (tile.lhs.len(), tile.lhs.runs());
+        let steps = runs * len.min(self.of_panel / WIDTH).div_ceil(STEP);
+        if self.is_sliced || !(1..=MOST_SHORT).contains(&steps) {
             return (0, 0);
+        }
+        if runs > 1 {
+            let are_alike = tile.lhs.count() > HEIGHT && len.is_multiple_of(step_of(len));
+            return if are_alike { (steps, tile.cols / WIDTH) } else { (0, 0) };
         }
         let have_bytes = tile.rhs.len().checked_sub(steps * PANEL_STEP).map_or(0, |rest| 1 + rest / self.of_panel);
         (steps, self.panels.min(tile.cols / WIDTH).min(have_bytes + 1))
@@ -325,10 +330,13 @@ impl<'a> Strip<'a> {
         (self.copies.as_mut_ptr().cast::<u8>().wrapping_add(offset_of!(Copies, lines)), STEP)
     }
 
-    /// Finds the steps of these lines, 32 of one run, that meet so many whole panels, with which as many bytes follow as are given. No
-    /// more than [`MOST_SHORT`].
+    /// Finds the steps of these lines, 32 of one run, or more than a register's of several, that meet so many whole panels, with which as
+    /// many bytes follow as are given. No more than [`MOST_SHORT`].
     #[inline(never)]
     pub(super) fn find_steps(&mut self, panels: &[u8], count_of_panels: usize, to: &mut ShortSteps) {
+        if self.lines.runs() > 1 {
+            return self.find_steps_of_runs(panels, count_of_panels, to);
+        }
         let count = self.len.div_ceil(STEP);
         assert!(self.lines.count() == ROWS && (1..=MOST_SHORT).contains(&count));
         let before_last = count_of_panels.saturating_sub(2) * self.of_panel + count * PANEL_STEP;
@@ -348,6 +356,25 @@ impl<'a> Strip<'a> {
             };
             let lines = [line, line.wrapping_add(HEIGHT * pitch)];
             to.push(Step { lines, pitch, panel: panels.wrapping_add(at * PANEL_STEP), how });
+        }
+    }
+
+    /// The same of several runs.
+    fn find_steps_of_runs(&mut self, panels: &[u8], count_of_panels: usize, to: &mut ShortSteps) {
+        let (first, pitch, run_step) = self.lines.places();
+        let (runs, of_step) = (self.lines.runs(), self.step * WIDTH);
+        assert!(self.lines.count() > HEIGHT && self.rows == HEIGHT && (1..=MOST_SHORT).contains(&(runs * self.steps)));
+        assert!(self.steps * self.step == self.len && count_of_panels * self.of_panel <= panels.len());
+        let last_step = (runs - 1) * self.of_run + (self.steps - 1) * of_step;
+        let last = &panels[(count_of_panels - 1) * self.of_panel..][last_step..];
+        to.begin((panels.as_ptr(), last.as_ptr()), None);
+        let below = (self.lines.count() - HEIGHT) * pitch;
+        for run in 0..runs {
+            for at in 0..self.steps {
+                let line = first.wrapping_add(run * run_step + at * self.step);
+                let panel = panels.as_ptr().wrapping_add(run * self.of_run + at * of_step);
+                to.push(Step { lines: [line, line.wrapping_add(below)], pitch, panel, how: self.shape.how() });
+            }
         }
     }
 
