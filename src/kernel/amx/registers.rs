@@ -95,8 +95,8 @@ macro_rules! load {
     };
 }
 
-/// Multiplies a step, of a second panel that lies there if there is one. Each register is loaded anew, `then`, by [`load!`] or [`omit!`], as soon as it was used: who loads all that a
-/// step takes, and multiplies then, waits for the one and for the other.
+/// Multiplies a step, where a second panel's, if there is one, lies as given. Each register is loaded anew, `then`, by [`load!`] or
+/// [`omit!`], as soon as it was used: who loads all that a step takes, and multiplies then, waits for the one and for the other.
 #[rustfmt::skip]
 macro_rules! multiply_step {
     (of $beside:literal then $load:ident) => {
@@ -258,7 +258,7 @@ impl Shape {
 ///
 /// # Safety
 /// As for [`Strip::multiply`](super::walk::Strip::multiply); and lines and panel reach so far.
-pub(super) type Multiply = unsafe fn(*const u8, second: usize, pitch: usize, panel: *const u8, (usize, usize));
+pub(super) type Multiply = unsafe fn(*const u8, second: usize, pitch: usize, panel: *const u8, steps: (usize, usize));
 
 /// # Safety
 /// As for a [`Multiply`].

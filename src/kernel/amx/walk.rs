@@ -131,7 +131,7 @@ impl Way {
         }
         if runs > 1 {
             let are_alike = tile.lhs.count() > HEIGHT && len.is_multiple_of(step_of(len));
-            return if are_alike { (steps, tile.cols / WIDTH) } else { (0, 0) };
+            return if are_alike { (steps, self.panels.min(tile.cols / WIDTH)) } else { (0, 0) };
         }
         let have_bytes = tile.rhs.len().checked_sub(steps * PANEL_STEP).map_or(0, |rest| 1 + rest / self.of_panel);
         (steps, self.panels.min(tile.cols / WIDTH).min(have_bytes + 1))

@@ -1,5 +1,5 @@
-//! Tiles by one panel, one after the other: the way from each to the next is in assembly, too. Of lines of few groups it took longer than
-//! multiplying did.
+//! Tiles of one height by a panel, one after the other: the way from each to the next is in assembly, too. Of lines of few groups it
+//! took longer than multiplying did.
 
 use super::{
     ALL_FETCHED, APART, Groups, HIGH_BITS, Next, ONES, Place, ROWS, SHIFTS, Vector, WIDTH, dot, fetches_all, of_group,
@@ -202,6 +202,7 @@ impl Walk {
         // SAFETY: this function's own promise.
         unsafe {
             asm!(
+                // Until groups are multiplied, `count` and `shift` hold addresses: of the result, and of what rows add.
                 "20:",
                 "cmp qword ptr [{walk} + {IS_FAR}], 0",
                 "je 21f",
