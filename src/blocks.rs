@@ -184,7 +184,10 @@ impl Blocks {
         caches: &Caches,
     ) -> Option<Self> {
         let wanted = if threads == 1 { 1 } else { threads * PER_THREAD };
-        if shape.depth > slice(kernel, caches) || bytes(row) > caches.l2 / 2 || shape.rows / row < wanted {
+        // Panels that the first cache does not hold are streamed, too: that takes less than to gather patches of slices of them (timed with
+        // AVX2: 0.92 to 0.95).
+        let most_depth = slice(kernel, caches).max(caches.l2 / 4 / kernel.width);
+        if shape.depth > most_depth || bytes(row) > caches.l2 / 2 || shape.rows / row < wanted {
             return None;
         }
         let rows = Cut::new(bytes(shape.rows).div_ceil(caches.l2 / 2).max(wanted), shape.rows, row);

@@ -215,7 +215,7 @@ fn kept_panels(
 ) -> Option<KeptPanels> {
     let packed = rhs.panels()?;
     let kernel = packed.reader(kernel)?;
-    let to = lhs_encoding(kernel.groups, Some(packed), lhs.encoding(), None);
+    let to = lhs_encoding(kernel.groups, Some(packed), lhs.lhs_as(kernel.groups), None);
     let lhs_offset = lhs.line_offsets(&Reading::plain(lhs.encoding(), to)).uniform()?;
     let rhs_offset = rhs.line_offsets(&packed.reading()).uniform()?;
     KeptPanels::new(kernel, quick, store, (lhs_offset, rhs_offset), packed.prepared().sums)

@@ -85,6 +85,19 @@ impl Groups {
         }
     }
 
+    /// The same of patches of images, which are packed in any case: if both are signed they become unsigned.
+    pub(crate) fn patches_as(self, lhs: Encoding, rhs: Encoding) -> Encoding {
+        match (self, lhs, rhs) {
+            (Groups::FreeQuads, Encoding::S8, Encoding::S8) => Encoding::U8,
+            _ => lhs,
+        }
+    }
+
+    /// Whether the encoding of an LHS is up to that side, whatever an RHS is packed as.
+    pub(crate) fn leaves_lhs(self) -> bool {
+        matches!(self, Groups::Pairs | Groups::AnyQuads)
+    }
+
     /// Whether to turn an LHS pays for the kernel beside so many lines × depth. To sum a line, or to copy it turned, takes as long as
     /// some 30 instructions; to turn it, one for each group of each panel. On a processor with two ports for vectors of 512 bits
     /// that is half as much again as to multiply (counted), so it pays beside few numbers.

@@ -60,6 +60,8 @@ pub(crate) struct Packing<'a> {
     pub purpose: Purpose,
     pub bits: Bits,
     pub segments: Option<Segments<'a>>,
+    /// Whether the other operand's lines are patches of images: they are packed in any case, and may as well become unsigned.
+    pub are_patches: bool,
 }
 
 /// An operand as the kernels read it. May be used by several threads at once.

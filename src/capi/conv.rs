@@ -262,7 +262,8 @@ unsafe fn request<'a>(
         let offset = raw.offset(Side::Rhs, operand.lines).within("weights")?;
         let purpose = Purpose { side: Side::Rhs, result: ResultOrder::RowMajor, other: filter.encodings[0] };
         let bits = options.bits().within("options")?;
-        Ok(Request { operand, packing: Packing { offset, purpose, bits, segments: None }, options })
+        let are_patches = filter.takes_patches();
+        Ok(Request { operand, packing: Packing { offset, purpose, bits, segments: None, are_patches }, options })
     }
 }
 

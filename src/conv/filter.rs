@@ -62,4 +62,9 @@ impl Filter {
     pub(super) fn is_pointwise(&self) -> bool {
         self.axes.iter().all(|axis| axis.taps == 1 && axis.stride == 1 && axis.padding == [0, 0])
     }
+
+    /// Whether what its weights are multiplied by are patches, gathered or seen as windows.
+    pub(crate) fn takes_patches(&self) -> bool {
+        !self.is_pointwise() && !self.is_depthwise()
+    }
 }

@@ -108,7 +108,13 @@ impl Problem {
     fn packed(&self, kernel: &'static Kernel) -> Option<Packed> {
         let other = self.case.filter.encodings[0];
         let purpose = Purpose { side: Side::Rhs, result: ResultOrder::RowMajor, other };
-        let packing = Packing { offset: self.offset(), purpose, bits: Bits::new(self.case.bits)?, segments: None };
+        let packing = Packing {
+            offset: self.offset(),
+            purpose,
+            bits: Bits::new(self.case.bits)?,
+            segments: None,
+            are_patches: self.case.filter.takes_patches(),
+        };
         Some(Packed::new(kernel, &self.weights(), &packing, None).unwrap())
     }
 
@@ -158,7 +164,9 @@ fn case() -> impl Strategy<Value = Case> {
         Filter { axes, channels: [groups * input, groups * output], groups, encodings }
     });
     let images = (0usize..4, [0usize..10, 0usize..10]).prop_map(|(count, size)| Images { count, size });
-    let offsets = (-300i32..300, -200i32..200, prop_oneof![Just(0i32), -9i32..9]);
+    // With these two what lies beside an image is 0, to the one or the other kernel.
+    let offset = prop_oneof![3 => -300i32..300, 1 => Just(0), 1 => Just(128)];
+    let offsets = (offset, -200i32..200, prop_oneof![Just(0i32), -9i32..9]);
     let packing = (prop_oneof![Just(0usize), 1usize..9, Just(8usize)], 0usize..100);
     (filter, images, prop_oneof![Just(0usize), 1usize..9], offsets, any::<u64>(), any::<bool>(), packing).prop_map(
         |(filter, images, gap, (offset, weights_offset, slope), seed, extreme, (bits, packer))| Case {
@@ -231,7 +239,9 @@ proptest! {
 #[test]
 fn every_kernel_agrees_on_layers_of_many_blocks() {
     let axis = Axis { taps: 3, stride: 1, dilation: 1, padding: [1, 1] };
-    for (groups, channels, slope, size) in [
+    // With the second offset what lies beside an image is 0.
+    let offsets = [5, 128];
+    let layers = [
         (2, [64, 96], 1, [20, 21]),
         (1, [31, 96], 1, [20, 21]),
         (1, [32, 64], 1, [20, 21]),
@@ -244,13 +254,16 @@ fn every_kernel_agrees_on_layers_of_many_blocks() {
         (1, [80, 96], 0, [12, 33]),
         (1, [64, 72], 1, [12, 55]),
         (2, [256, 64], 0, [7, 56]),
-    ] {
+    ];
+    for ((groups, channels, slope, size), offset) in
+        layers.into_iter().flat_map(|layer| offsets.map(|offset| (layer, offset)))
+    {
         let filter = Filter { axes: [axis, axis], channels, groups, encodings: [Encoding::S8, Encoding::U8] };
         let problem = Problem::new(Case {
             filter,
             images: Images { count: 2, size },
             gap: 0,
-            offset: 5,
+            offset,
             weights_offset: -100,
             slope,
             seed: 99,
@@ -272,7 +285,7 @@ fn every_kernel_agrees_on_layers_of_many_blocks() {
         let want_bytes: Vec<u8> = want.iter().enumerate().map(scaled).collect();
         assert!(want_bytes.iter().any(|&byte| byte > 20 && byte < 235));
         for context in CONTEXTS.iter().filter(|context| context.kernel.name != "scalar") {
-            let who = format!("{} with {} threads, {groups} groups", context.kernel.name, context.threads());
+            let who = format!("{} with {} threads, {groups} groups, {offset}", context.kernel.name, context.threads());
             let mut got = vec![7; want.len()];
             let store = Store::I32(Output::new(&mut got, shape, shape.1));
             problem.convolve(context, context.kernel, &Finish::new(&[], store), false);

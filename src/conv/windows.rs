@@ -1,6 +1,6 @@
 //! Patches that are read where the rows of their images lie packed, instead of being gathered one by one.
 
-use super::Patches;
+use super::{Patches, Reach};
 use crate::kernel::Kernel;
 use crate::matrix::{Lines, Operand, Order, Steps};
 use crate::reading::Reading;
@@ -19,6 +19,8 @@ pub(crate) struct Windows<'a> {
     /// Rows that the filter covers, from its first to its last, and those of one image.
     extent: usize,
     height: usize,
+    /// What lies beside the images, as it is packed.
+    absent: [u8; 2],
 }
 
 /// Results in a row below which tiles would be too low to be worth it, and so for kernels whose tiles are high.
@@ -45,9 +47,17 @@ impl<'a> Windows<'a> {
         let width = reach(cols, horizontal.stride, horizontal.taps, 1);
         let extent = reach(1, 0, vertical.taps, vertical.dilation);
         let height = reach(rows, vertical.stride, vertical.taps, vertical.dilation);
-        let windows = Self { patches: *patches, kernel, width, extent, height };
+        let mut windows = Self { patches: *patches, kernel, width, extent, height, absent: [0; 2] };
         // Not where a stride leaves most of an image out.
         let is_less = width.saturating_mul(height) <= (rows * cols).saturating_mul(plan.filter().taps());
+        let absent = Operand::new(
+            std::slice::from_ref(&patches.absent),
+            (1, 1),
+            1,
+            Order::DepthContiguous,
+            patches.pixels.encoding,
+        );
+        kernel.pack_line(&absent, reading, &mut windows.absent[..kernel.groups.lhs_size()]);
         is_less.then_some(windows)
     }
 
@@ -136,7 +146,7 @@ impl<'a> Windows<'a> {
 
     /// Packs one row of those of all images.
     fn pack_row(&self, reading: &Reading, row: usize, to: &mut [u8]) {
-        let Patches { plan, pixels, absent } = self.patches;
+        let Patches { plan, pixels, .. } = self.patches;
         let ([height, width], [vertical, horizontal]) = (plan.images().size, &plan.filter().axes);
         let of_pixels = |count: usize| count * pixels.depth * self.size();
         let (image, y) = (row / self.height, (row % self.height).wrapping_sub(vertical.padding[0]));
@@ -154,16 +164,10 @@ impl<'a> Windows<'a> {
                 self.kernel.pack_lines_apart(&pixels, reading, first..first + count, of_pixels(1), on_image, &mut []);
             }
         }
-        if !left.is_empty() || !right.is_empty() {
-            let mut number = [0; 2];
-            let beside =
-                Operand::new(std::slice::from_ref(&absent), (1, 1), 1, Order::DepthContiguous, pixels.encoding);
-            self.kernel.pack_line(&beside, reading, &mut number[..self.size()]);
-            for side in [left, right] {
-                match self.size() {
-                    1 => side.fill(number[0]),
-                    _ => side.as_chunks_mut().0.fill(number),
-                }
+        for side in [left, right] {
+            match self.size() {
+                1 => side.fill(self.absent[0]),
+                _ => side.as_chunks_mut().0.fill(self.absent),
             }
         }
     }
@@ -173,14 +177,28 @@ impl<'a> Windows<'a> {
         (patches, self.patches.plan.filter().axes[1].stride * self.patches.pixels.depth * self.size())
     }
 
-    /// A row of patches, where the rows under those from `first` on are packed.
+    /// A row of patches, where the rows under those from `first` on are packed. What lies above an image or below it is left out if it is 0:
+    /// it adds nothing.
     pub(crate) fn lines<'s>(&self, bytes: &'s [u8], first: usize, patches: Range<usize>) -> Lines<'s> {
         let (in_row, dilation) = (self.in_row(), self.patches.plan.filter().axes[0].dilation);
         debug_assert!(patches.start.is_multiple_of(in_row) && patches.len() == in_row);
         let row = self.top(patches.start / in_row) - self.top(first / in_row);
         let steps = Steps { runs: self.runs(), step: dilation * self.pitch() };
         let len = self.kernel.pad(self.run()) * self.size();
-        Lines::windows(&bytes[row * self.pitch()..], self.beside(in_row), len, steps)
+        let lines = Lines::windows(&bytes[row * self.pitch()..], self.beside(in_row), len, steps);
+        match self.absent {
+            [0, 0] => lines.runs_of(self.runs_on_image(patches.start / in_row)),
+            _ => lines,
+        }
+    }
+
+    /// Which runs of the patches in a row of results are on an image: one at least.
+    fn runs_on_image(&self, result: usize) -> Range<usize> {
+        let [rows, _] = self.patches.plan.reaches();
+        match rows[result % rows.len()] {
+            Reach { first, end, .. } if first < end => first as usize..end as usize,
+            _ => 0..1,
+        }
     }
 }
 
@@ -206,6 +224,7 @@ mod tests {
             axes in (axis(3), axis(1)).prop_map(|(vertical, horizontal)| [vertical, horizontal]),
             (count, size) in (1usize..4, [0usize..8, 0usize..20]),
             (channels, gap) in (1usize..20, prop_oneof![Just(0usize), 1usize..9]), (is_signed, is_turned) in any::<(bool, bool)>(), cut in [0.0..1.0, 0.0..1.0], seed in any::<u64>(),
+            absent in prop_oneof![Just(0), Just(0x80), any::<u8>()],
         ) {
             let encodings = [if is_signed { Encoding::S8 } else { Encoding::U8 }; 2];
             let filter = Filter { axes, channels: [channels, 1], groups: 1, encodings };
@@ -213,7 +232,7 @@ mod tests {
             let pixels = plan.images().pixels().unwrap();
             let bytes = noise(seed, false, pixels * (channels + gap));
             let pixels = Operand::new(&bytes, (pixels, channels), channels + gap, Order::DepthContiguous, encodings[0]);
-            let patches = Patches { plan: &plan, pixels, absent: seed as u8 };
+            let patches = Patches { plan: &plan, pixels, absent };
             let to = if is_turned { encodings[0].other() } else { encodings[0] };
             let reading = Reading::plain(encodings[0], to);
             for kernel in Kernel::available().chain(odd()) {
@@ -236,7 +255,11 @@ mod tests {
                     let lines = windows.lines(&packed, some.start, first..first + in_row);
                     for (i, line) in gathered.by_ref().take(in_row).enumerate() {
                         let runs = (0..lines.runs()).flat_map(|of| &lines.run(of).get(i)[..run]);
-                        prop_assert!(runs.eq(&line[..lines.runs() * run]), "{}, {} from {}", kernel.name, i, first);
+                        let [before, after] = lines.left_out().map(|bytes| bytes / lines.len() * run);
+                        let (left_out, rest) = line.split_at(before);
+                        let (met, rest) = rest.split_at(lines.runs() * run);
+                        prop_assert!(runs.eq(met), "{}, {} from {}", kernel.name, i, first);
+                        prop_assert!(left_out.iter().chain(&rest[..after]).all(|&byte| byte == 0), "{}", kernel.name);
                     }
                 }
             }

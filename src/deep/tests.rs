@@ -59,7 +59,13 @@ fn check(case: &Case) {
     for kernel in Kernel::available() {
         let context = &Context::new(kernel, case.threads);
         let purpose = Purpose { side: Side::Rhs, result: ResultOrder::RowMajor, other: case.encodings[LHS] };
-        let packing = Packing { offset: Offset::Uniform(0), purpose, bits: Bits::new(8).unwrap(), segments: None };
+        let packing = Packing {
+            are_patches: false,
+            offset: Offset::Uniform(0),
+            purpose,
+            bits: Bits::new(8).unwrap(),
+            segments: None,
+        };
         let packed = Packed::new(kernel, &rhs, &packing, None).unwrap();
         let rhs = if case.is_packed { Factor::packed(&packed, right) } else { Factor::new(rhs, right) };
         let by = |way| {

@@ -67,7 +67,7 @@ unsafe fn multiply_by<const LHS: usize, const KIND: usize, const TWO: bool>(
     room: &mut [Rows; 2],
 ) {
     let Strip { tile, terms, result, .. } = strip;
-    let (lhs, len) = (&tile.lhs, tile.rhs.len() / strip.panels.len());
+    let (lhs, len) = (&tile.lhs, tile.of_panel::<WIDTH>(strip.panels.len()));
     assert!(panels.end <= strip.panels.len() && (!TWO || panels.len().is_multiple_of(2)));
     if open.are_two != TWO {
         // SAFETY: this function's own promise.
@@ -129,7 +129,7 @@ unsafe fn multiply_shallow<const LHS: usize, const KIND: usize>(
     room: &mut [Rows; 2],
 ) {
     let Strip { tile, terms, result, .. } = strip;
-    let (lhs, len) = (&tile.lhs, tile.rhs.len() / strip.panels.len());
+    let (lhs, len) = (&tile.lhs, tile.of_panel::<WIDTH>(strip.panels.len()));
     // SAFETY: this function's own promise.
     unsafe { finish(result, open, room) }
     *open = Open::NONE;

@@ -12,7 +12,7 @@ pub(super) unsafe fn multiply(tile: &Tile, sums: &Sums) {
     // SAFETY: this function's own promise.
     by_lhs!(tile, |LHS| unsafe {
         match sums.cols.len() {
-            0..=WIDTH => multiply_ones::<LHS>(tile, sums, 0..1, tile.rhs.len()),
+            0..=WIDTH => multiply_ones::<LHS>(tile, sums, 0..1, tile.of_panel::<WIDTH>(1)),
             _ => multiply_several::<LHS>(tile, sums),
         }
     })
@@ -23,7 +23,7 @@ pub(super) unsafe fn multiply(tile: &Tile, sums: &Sums) {
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 unsafe fn multiply_several<const LHS: usize>(tile: &Tile, sums: &Sums) {
     let panels = sums.cols.len().div_ceil(WIDTH);
-    let (twos, len) = (in_twos(tile, panels), tile.rhs.len() / panels);
+    let (twos, len) = (in_twos(tile, panels), tile.of_panel::<WIDTH>(panels));
     // SAFETY: this function's own promise.
     unsafe {
         if twos > 0 {
@@ -69,7 +69,7 @@ unsafe fn multiply_as<const LHS: usize, const WIDE: bool>(tile: &Tile, sums: &Su
             let (start, of_panel) = (panel * len, sums.panel::<WIDTH>(panel));
             let of_cols = of_panel.of_cols();
             (walk.of_cols, walk.mask) = (&of_cols, mask(of_panel.cols.len()));
-            walk.go_to(&tile.rhs[start..][..len], tile.reach.saturating_sub(start));
+            walk.go_to(&tile.rhs[start..], tile.reach.saturating_sub(start));
             (walk.rows, walk.last) = of_rows;
             walk.to = place.wrapping_add(some.start * stride + panel * WIDTH);
             for (first, height, times) in together {
@@ -89,7 +89,7 @@ unsafe fn multiply_as<const LHS: usize, const WIDE: bool>(tile: &Tile, sums: &Su
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 unsafe fn multiply_twos<const LHS: usize>(tile: &Tile, sums: &Sums, panels: usize) {
     let (lhs, all) = (&tile.lhs, sums.cols.len().div_ceil(WIDTH));
-    let (terms, len) = (sums.terms(lhs.count()), tile.rhs.len() / all);
+    let (terms, len) = (sums.terms(lhs.count()), tile.of_panel::<WIDTH>(all));
     assert!(panels <= all && panels.is_multiple_of(2));
     let (place, stride) = sums.place(lhs.count());
     let mut edge = Edge::NONE;

@@ -134,7 +134,7 @@ pub(super) use {by_kind, by_lhs, by_number, by_rows, by_rows_of_two};
 /// which half would be for nothing is not.
 #[inline(always)]
 pub(super) fn in_twos(tile: &Tile, panels: usize) -> usize {
-    let is_near = || 2 * (tile.rhs.len() / panels) <= Caches::get().l1 / 4 * 3;
+    let is_near = || 2 * tile.of_panel::<WIDTH>(panels) <= Caches::get().l1 / 4 * 3;
     match panels > 1 && tile.lhs.count() > ROWS / 2 && (tile.lhs.together(ROWS) < ROWS || is_near()) {
         true => (tile.cols + WIDTH / 2 - 1) / (2 * WIDTH) * 2,
         false => 0,
@@ -235,7 +235,9 @@ impl Walk {
     #[inline(always)]
     pub(super) fn of<const TWO: bool>(tile: &Tile, distance: usize) -> Self {
         let lhs = &tile.lhs;
-        let groups = pack::groups::<{ WIDTH / 16 }, 64>(&tile.rhs[..distance]).len();
+        let [before, after] = lhs.left_out();
+        let panel = &tile.rhs[..distance - (before + after) * WIDTH];
+        let groups = pack::groups::<{ WIDTH / 16 }, 64>(panel).len();
         // Packed lines may be longer.
         let (whole, is_cut) = ((lhs.len() / 4).min(groups), !lhs.len().is_multiple_of(4));
         assert!(lhs.runs() * whole + usize::from(is_cut) <= groups);

@@ -22,7 +22,7 @@ pub(crate) struct Tile<'a> {
     pub rhs_encoding: Encoding,
     /// Whether that is unsigned, but the bytes are signed, 128 less.
     pub is_turned: bool,
-    /// A panel over the same stretch.
+    /// A panel over the same stretch; or several, of which the first begins there, and the last ends there.
     pub rhs: &'a [u8],
     /// How many of the panel's lines count, from the first on.
     pub cols: usize,
@@ -39,6 +39,13 @@ pub(crate) struct Tile<'a> {
 }
 
 impl Tile<'_> {
+    /// Bytes from one to the next of so many panels of `W` columns, on kernels that read both sides as bytes.
+    #[inline(always)]
+    pub(super) fn of_panel<const W: usize>(&self, panels: usize) -> usize {
+        let [before, after] = self.lhs.left_out();
+        (self.rhs.len() + (before + after) * W) / panels
+    }
+
     /// What one run of its windows is multiplied by.
     #[inline(always)]
     pub(super) fn run<const W: usize>(&self, run: usize, groups: Groups) -> Self {

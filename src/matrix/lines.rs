@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 /// Lines as kernels read them: as many bytes of each, `pitch` bytes from the start of one to that of the next. Windows on images
-/// have several runs of so many bytes, `step` bytes from the start of one to that of the next.
+/// have several runs of so many bytes, `step` bytes from the start of one to that of the next; whole runs may be left out at either end.
 #[derive(Clone, Copy)]
 pub(crate) struct Lines<'a> {
     start: *const u8,
@@ -13,6 +13,7 @@ pub(crate) struct Lines<'a> {
     len: usize,
     runs: usize,
     step: usize,
+    left_out: [usize; 2],
     lifetime: PhantomData<&'a [u8]>,
 }
 
@@ -24,8 +25,16 @@ pub(crate) struct Steps {
 }
 
 impl<'a> Lines<'a> {
-    pub(crate) const NONE: Self =
-        Self { start: std::ptr::dangling(), pitch: 0, count: 0, len: 0, runs: 1, step: 0, lifetime: PhantomData };
+    pub(crate) const NONE: Self = Self {
+        start: std::ptr::dangling(),
+        pitch: 0,
+        count: 0,
+        len: 0,
+        runs: 1,
+        step: 0,
+        left_out: [0; 2],
+        lifetime: PhantomData,
+    };
 
     /// The same stretch of every `pitch` bytes, `count` times.
     #[inline]
@@ -41,14 +50,28 @@ impl<'a> Lines<'a> {
     /// Every line is readable and unchanged for `'a`.
     #[inline(always)]
     pub(super) unsafe fn from_raw(start: *const u8, (count, pitch): (usize, usize), len: usize) -> Self {
-        Self { start, pitch, count, len, runs: 1, step: 0, lifetime: PhantomData }
+        Self { start, pitch, count, len, ..Self::NONE }
     }
 
     /// Windows: the first begins where `bytes` do, and each of its runs has so many bytes.
     pub(crate) fn windows(bytes: &'a [u8], (count, pitch): (usize, usize), len: usize, steps: Steps) -> Self {
         let Steps { runs, step } = steps;
         assert!(count == 0 || (count - 1) * pitch + (runs - 1) * step + len <= bytes.len());
-        Self { start: bytes.as_ptr(), pitch, count, len, runs, step, lifetime: PhantomData }
+        Self { start: bytes.as_ptr(), pitch, count, len, runs, step, ..Self::NONE }
+    }
+
+    /// Some runs of all of each, the others of which are 0.
+    #[inline]
+    pub(crate) fn runs_of(&self, runs: Range<usize>) -> Self {
+        assert!(runs.start < runs.end && runs.end <= self.runs && self.left_out == [0; 2]);
+        let left_out = [runs.start, self.runs - runs.end].map(|runs| runs * self.len);
+        Self { start: self.start.wrapping_add(runs.start * self.step), runs: runs.len(), left_out, ..*self }
+    }
+
+    /// Bytes of each that are left out before its first run and after its last one.
+    #[inline(always)]
+    pub(crate) fn left_out(&self) -> [usize; 2] {
+        self.left_out
     }
 
     /// How many there are.

@@ -1,7 +1,7 @@
 //! Packing the lines of an LHS.
 
 use super::runs::{Long, Patch, Short};
-use super::short::copy_short;
+use super::short::{copy_short, few_of};
 use super::sums::{sum_each, sum_numbers};
 use super::{ALONG_DEPTH, CHUNK, SHORT_RUNS, STRETCH, Turn};
 use crate::matrix::{Encoding, Operand, Order};
@@ -168,12 +168,11 @@ pub(super) fn write_strip<const WIDENED: bool>(
     }
 }
 
-/// Writes zeros. Those of a group would take as long as all of a short line, if they were filled by a call.
+/// Writes zeros. Few would take as long as all of a short line, if they were filled by a call.
 #[inline(always)]
 fn pad(padding: &mut [u8]) {
     match padding.len() {
-        0 => {}
-        len @ 1..8 => copy_short(&[0; 8][..len], padding),
+        len @ 0..=64 => copy_short(&[0; 64][..len], padding),
         _ => padding.fill(0),
     }
 }
@@ -189,10 +188,8 @@ fn write_numbers<const WIDENED: bool>(src: &[u8], reading: &Reading, numbers: &m
         || write_ends::<WIDENED, 16>(src, reading, numbers)
         || write_ends::<WIDENED, 8>(src, reading, numbers);
     if !is_done {
-        let mut few = [0; 8];
-        copy_short(src, &mut few[..src.len()]);
         let mut written = [0; 16];
-        write::<WIDENED, 8>(&few, reading, &mut written);
+        write::<WIDENED, 8>(&few_of(src), reading, &mut written);
         copy_short(&written[..numbers.len()], numbers);
     }
 }

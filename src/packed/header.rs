@@ -243,7 +243,7 @@ impl Reader<'_> {
         }
         let spans = value(&[Some(false), Some(true)], spans)?;
         let centre = value(&CENTRES, centre)?;
-        let label = Label { lines, line, encoding, purpose, declared, zero_points, spans, centre };
+        let label = Label { lines, line, encoding, purpose, declared, zero_points, spans, centre, are_patches: false };
         Some(Header { label, content, checksum })
     }
 }

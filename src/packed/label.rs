@@ -20,6 +20,8 @@ pub(super) struct Label {
     /// Whether it is known how many groups sums of 16 bits hold.
     pub spans: bool,
     pub centre: Centre,
+    /// As [`Packing::are_patches`]; forgotten once it is packed.
+    pub are_patches: bool,
 }
 
 /// What becomes the number 0 in panels of signed bytes, or what is nearest to it if not all elements would fit then.
@@ -57,7 +59,7 @@ impl Declared {
 impl Label {
     /// Of lines × depth numbers that are packed so.
     pub(super) fn of((lines, depth): (usize, usize), encoding: Encoding, packing: &Packing) -> Self {
-        let Packing { offset, purpose, bits, segments } = *packing;
+        let Packing { offset, purpose, bits, segments, are_patches } = *packing;
         // Longer segments than the depth are one that is as long.
         let segment = segments.map_or(0, |segments| segments.size.clamp(1, depth.max(1)));
         let zero_points = segments.is_some_and(|segments| segments.zero_points.is_some());
@@ -71,6 +73,7 @@ impl Label {
             zero_points,
             spans: false,
             centre: Centre::ZeroPoint,
+            are_patches,
         }
     }
 
@@ -94,7 +97,12 @@ impl Label {
                 let is_free = |to| self.declared == Declared::Uniform(self.shift(kernel, to, range));
                 if is_free(own) && !is_free(Encoding::S8) { own } else { Encoding::S8 }
             }
-            Form::Panels => kernel.groups.rhs_encoding(kernel.groups.read_as(other, own, shape), own),
+            Form::Panels => {
+                let groups = kernel.groups;
+                let read_as =
+                    if self.are_patches { groups.patches_as(other, own) } else { groups.read_as(other, own, shape) };
+                groups.rhs_encoding(read_as, own)
+            }
         }
     }
 

@@ -113,8 +113,12 @@ impl Packed {
 
 /// Collects one line, of so many, of a stretch of a panel in groups of `G` bytes.
 fn gather<const G: usize>(numbers: &[u8], (line, width): (usize, usize), to: &mut [u8]) {
-    let groups = numbers.as_chunks::<G>().0.iter().skip(line).step_by(width);
-    for (to, group) in to.chunks_mut(G).zip(groups) {
-        to.copy_from_slice(&group[..to.len()]);
+    let mut groups = numbers.as_chunks::<G>().0.iter().skip(line).step_by(width);
+    let (whole, rest) = to.as_chunks_mut();
+    for (to, group) in whole.iter_mut().zip(&mut groups) {
+        *to = *group;
+    }
+    if let Some(group) = groups.next() {
+        rest.copy_from_slice(&group[..rest.len()]);
     }
 }

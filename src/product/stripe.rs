@@ -34,7 +34,8 @@ impl Stripe<'_> {
         let floats = kernel.floats(run).filter(|_| self.finish.makes_floats(&self.region(self.rows.clone())));
         let panels = rhs.panels(self.rhs, self.cols.clone());
         for start in self.rows.clone().step_by(step) {
-            let tile = Tile { lhs: lines(start), ..self.tile(panels, panels.len()) };
+            let lhs = lines(start);
+            let tile = Tile { lhs, rhs: self.met(&lhs, panels), ..self.tile(panels, panels.len()) };
             match (&sums, floats) {
                 // SAFETY: tiles do not overlap, and whoever claimed their block multiplies them. Whoever has a kernel has a CPU that
                 // runs it.
@@ -61,6 +62,14 @@ impl Stripe<'_> {
         let step = row.unwrap_or(self.rows.len());
         let run = lhs.lines(self.lhs, self.rows.start..self.rows.start + step, 0..*depth).len();
         if kernel.sums(run).is_some() { 2 } else { 1 }
+    }
+
+    /// What these lines are multiplied by of a panel, or of several: of windows that leave runs out, what these would meet is not.
+    #[inline(always)]
+    fn met<'t>(&self, lines: &Lines, panels: &'t [u8]) -> &'t [u8] {
+        let Product { kernel, .. } = self.product;
+        let [before, after] = lines.left_out().map(|bytes| bytes / kernel.groups.lhs_size() * kernel.width);
+        &panels[before..panels.len() - after]
     }
 
     /// Lines that are still to be named, by this panel, or several.
@@ -117,6 +126,7 @@ impl Stripe<'_> {
         let step = row.unwrap_or(self.rows.len());
         for start in self.rows.clone().step_by(step) {
             let all = lhs.lines(self.lhs, start..start + step, depth.clone());
+            tile.rhs = self.met(&all, panel);
             if let Some(relay) = &mut relay {
                 tile.lhs = all;
                 // SAFETY: as above.

@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::kernel::Vectors;
 use crate::matrix::{Encoding, Offset, Operand, Order, Runs, bytes_of};
 use crate::output::LineOffsets;
+use crate::pack::Groups;
 use crate::packed::{Form, Packed};
 use crate::range::{ElementRange, Near, Stray};
 use crate::reading::Reading;
@@ -359,6 +360,16 @@ impl<'a> Factor<'a> {
         let own = self.read_as();
         let adds = |to| self.line_offsets(&Reading::plain(own, to)).uniform() != Some(0);
         if self.requantization.is_none() && adds(own) && !adds(own.other()) { own.other() } else { own }
+    }
+
+    /// What it is read as, as the LHS of kernels of these groups, if it is up to this side. Patches, which are packed in any case, are read so
+    /// that what lies beside images is 0, if they can be.
+    #[inline]
+    pub(crate) fn lhs_as(&self, groups: Groups) -> Encoding {
+        match self.item {
+            Item::Patches(_) if groups.leaves_lhs() => self.free(),
+            _ => self.read_as(),
+        }
     }
 
     /// How its bytes become numbers of the encoding `to`.

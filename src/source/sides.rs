@@ -77,7 +77,11 @@ impl<'a> Sides<'a> {
         let lhs_encoding = match lhs.item {
             // Those that are packed are not to be packed anew.
             Item::Packed(_) => lhs_encoding(kernel.groups, panels, lhs.read_as(), None),
-            _ => lhs_encoding(kernel.groups, panels, lhs.read_as(), Some((rhs.read_as(), (rhs.lines(), rhs.depth())))),
+            Item::Patches(_) if panels.is_none() => kernel.groups.patches_as(lhs.lhs_as(kernel.groups), rhs.read_as()),
+            _ => {
+                let own = lhs.lhs_as(kernel.groups);
+                lhs_encoding(kernel.groups, panels, own, Some((rhs.read_as(), (rhs.lines(), rhs.depth()))))
+            }
         };
         let rhs_encoding = match panels {
             Some(panels) if !panels.is_of_both() => panels.stored(),

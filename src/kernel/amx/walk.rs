@@ -94,7 +94,7 @@ impl Way {
     /// By so many panels, in slices if it may be.
     #[inline(always)]
     fn new(tile: &Tile, panels: usize, may_be_sliced: bool) -> Self {
-        let (lines, of_panel) = (&tile.lhs, tile.rhs.len() / panels);
+        let (lines, of_panel) = (&tile.lhs, tile.of_panel::<WIDTH>(panels));
         let (first, pitch, _) = lines.places();
         let is_even = (first.addr() | pitch).is_multiple_of(STEP);
         let is_run = lines.runs() == 1 && panels > FEW_PANELS;

@@ -70,7 +70,13 @@ impl Case {
     fn pack(&self, kernel: &'static Kernel, weights: &[u8]) -> Packed {
         let operand = self.operand(weights);
         let purpose = Purpose { side: Side::Rhs, result: ResultOrder::RowMajor, other: self.encodings[0] };
-        let packing = Packing { offset: Offset::Uniform(-self.zero_point), purpose, bits: Bits::ALL, segments: None };
+        let packing = Packing {
+            are_patches: false,
+            offset: Offset::Uniform(-self.zero_point),
+            purpose,
+            bits: Bits::ALL,
+            segments: None,
+        };
         Packed::new(kernel, &operand, &packing, None).unwrap()
     }
 }
@@ -236,7 +242,8 @@ fn spans_are_of_no_use_beside_segments() {
     for kernel in Kernel::available() {
         let pack = |operand, side, other, segments| {
             let purpose = Purpose { side, result: ResultOrder::RowMajor, other };
-            let packing = Packing { offset: Offset::Uniform(0), purpose, bits: Bits::ALL, segments };
+            let packing =
+                Packing { are_patches: false, offset: Offset::Uniform(0), purpose, bits: Bits::ALL, segments };
             Packed::new(kernel, &operand, &packing, None).unwrap()
         };
         let segments = Segments { size: SEGMENT, scales: &scales, zero_points: None };
