@@ -192,13 +192,13 @@ impl<'a> Windows<'a> {
         }
     }
 
-    /// Which runs of the patches in a row of results are on an image: one at least.
+    /// The runs of the patches in a row of results that are on an image; but two at least, if there are, by which kernels know windows.
     fn runs_on_image(&self, result: usize) -> Range<usize> {
         let [rows, _] = self.patches.plan.reaches();
-        match rows[result % rows.len()] {
-            Reach { first, end, .. } if first < end => first as usize..end as usize,
-            _ => 0..1,
-        }
+        let Reach { first, end, .. } = rows[result % rows.len()];
+        let least = self.runs().min(2);
+        let first = (first as usize).min(self.runs() - least);
+        first..(end as usize).max(first + least)
     }
 }
 

@@ -364,7 +364,8 @@ impl<'a> Strip<'a> {
         let (first, pitch, run_step) = self.lines.places();
         let (runs, of_step) = (self.lines.runs(), self.step * WIDTH);
         assert!(self.lines.count() > HEIGHT && self.rows == HEIGHT && (1..=MOST_SHORT).contains(&(runs * self.steps)));
-        assert!(self.steps * self.step == self.len && count_of_panels * self.of_panel <= panels.len());
+        let end = (count_of_panels - 1) * self.of_panel + runs * self.of_run;
+        assert!(self.steps * self.step == self.len && end <= panels.len());
         let last_step = (runs - 1) * self.of_run + (self.steps - 1) * of_step;
         let last = &panels[(count_of_panels - 1) * self.of_panel..][last_step..];
         to.begin((panels.as_ptr(), last.as_ptr()), None);
