@@ -12,6 +12,9 @@ use std::ops::Range;
 /// cache.
 const REQUANTIZED: usize = 256;
 
+/// Depths that are sorted together, of lines of which each has a byte at every depth before the next depth.
+const SORTED: usize = 64;
+
 /// Lines that are summed together, once they are packed.
 const TOGETHER: usize = 4;
 
@@ -30,6 +33,15 @@ pub(crate) fn pack_lhs<const WIDENED: bool, const WAY: usize>(
         impl Fn([&[u8]; 4], u8) -> [u32; 4],
     >,
 ) {
+    if WAY != ALONG_DEPTH
+        && let Some(bytes) = solid(src, reading, first..first + lines.len() / pitch.max(1))
+    {
+        return match src.lines {
+            2 => sort::<WIDENED, 2>(bytes, reading, (pitch, lines), sums, &shuffle.sum_bytes),
+            3 => sort::<WIDENED, 3>(bytes, reading, (pitch, lines), sums, &shuffle.sum_bytes),
+            _ => sort::<WIDENED, 4>(bytes, reading, (pitch, lines), sums, &shuffle.sum_bytes),
+        };
+    }
     match WAY {
         ALONG_DEPTH => {
             let (lines, ways) = ((pitch, lines), (&shuffle.sum_bytes, &shuffle.sum_four));
@@ -235,6 +247,55 @@ fn write<const WIDENED: bool, const N: usize>(src: &[u8; N], reading: &Reading, 
     }
 }
 
+/// The bytes of an operand of two to four lines, if these are all of them, each has a byte at every depth before the next depth, and nothing
+/// lies between.
+#[inline(always)]
+fn solid<'a>(src: &Operand<'a>, reading: &Reading, lines: Range<usize>) -> Option<&'a [u8]> {
+    let are_runs = src.order == Order::LineContiguous && reading.requantization.is_none() && src.depth > 0;
+    if are_runs && lines == (0..src.lines) && (2..=4).contains(&src.lines) { src.solid(0..src.depth) } else { None }
+}
+
+/// Packs `N` lines of such an operand. Copied into a patch, in stores smaller than what is loaded next, they would make the processor
+/// wait.
+#[inline(always)]
+fn sort<const WIDENED: bool, const N: usize>(
+    bytes: &[u8],
+    reading: &Reading,
+    (pitch, lines): (usize, &mut [u8]),
+    sums: &mut [i32],
+    sum_bytes: impl Fn(&[[u8; STRETCH]], &[u8; STRETCH], u8) -> u32,
+) {
+    sums.fill(0);
+    let mut depths = bytes.as_chunks::<N>().0;
+    let mut from = 0;
+    while !depths.is_empty() {
+        // Of a number that the compiler knows, for which it uses vectors.
+        let (some, rest) = depths.split_at(depths.len().min(SORTED));
+        let some: &[[u8; N]; SORTED] = match some.first_chunk() {
+            Some(some) => some,
+            None => {
+                let mut last = [[0; N]; SORTED];
+                last[..some.len()].copy_from_slice(some);
+                &{ last }
+            }
+        };
+        let count = depths.len() - rest.len();
+        let mut strips = [[0; SORTED]; N];
+        for (line, strip) in strips.iter_mut().enumerate() {
+            for (to, of_lines) in strip.iter_mut().zip(some) {
+                *to = of_lines[line];
+            }
+        }
+        let end = if rest.is_empty() { pitch } else { (from + SORTED) * size(WIDENED) };
+        let mut sums = sums.iter_mut();
+        for (line, strip) in lines.chunks_exact_mut(pitch).zip(&strips) {
+            let line = &mut line[from * size(WIDENED)..end];
+            write_strip::<WIDENED>(&strip[..count], reading, line, sums.next(), &sum_bytes);
+        }
+        (depths, from) = (rest, from + SORTED);
+    }
+}
+
 /// Packs lines that are contiguous at each depth.
 #[inline(always)]
 fn transpose_runs<const WIDENED: bool, const PITCH: usize, const DEPTHS: usize>(
@@ -258,15 +319,11 @@ fn transpose_runs<const WIDENED: bool, const PITCH: usize, const DEPTHS: usize>(
         let count = lines.len() / pitch;
         for from in (0..src.depth).step_by(DEPTHS) {
             let depths = DEPTHS.min(src.depth - from);
-            let sorted = sorted(src, reading, first..first + count, from..from + depths);
-            let rows = match sorted {
-                Some(_) => &[],
-                None => patch.fill(src, reading, first..first + count, from..from + depths, 1),
-            };
+            let rows = patch.fill(src, reading, first..first + count, from..from + depths, 1);
             let end = if from + depths == src.depth { pitch } else { (from + DEPTHS) * size(WIDENED) };
             let mut sums = sums.iter_mut();
             for (j, lines) in lines.chunks_mut(pitch * CHUNK).enumerate() {
-                let strips = sorted.unwrap_or_else(|| along_depth::<PITCH, DEPTHS>(rows, j * CHUNK, &shuffle.turn));
+                let strips = along_depth::<PITCH, DEPTHS>(rows, j * CHUNK, &shuffle.turn);
                 for (line, strip) in lines.chunks_exact_mut(pitch).zip(&strips) {
                     let line = &mut line[from * size(WIDENED)..end];
                     write_strip::<WIDENED>(&strip[..depths], reading, line, sums.next(), &shuffle.sum_bytes);
@@ -277,46 +334,6 @@ fn transpose_runs<const WIDENED: bool, const PITCH: usize, const DEPTHS: usize>(
             lines.fill(0);
         }
     }
-}
-
-/// All lines of an operand over some depths, if they are two to four, as they lie, and nothing lies between those of one depth and of
-/// the next. Copied into a patch, in stores smaller than what is loaded next, they would make the processor wait.
-#[inline(always)]
-fn sorted<const DEPTHS: usize>(
-    src: &Operand,
-    reading: &Reading,
-    lines: Range<usize>,
-    depths: Range<usize>,
-) -> Option<[[u8; DEPTHS]; CHUNK]> {
-    let are_runs = src.order == Order::LineContiguous && reading.requantization.is_none();
-    if !are_runs || lines != (0..src.lines) || !(2..=4).contains(&src.lines) {
-        return None;
-    }
-    let bytes = src.solid(depths)?;
-    Some(match src.lines {
-        2 => sorted_of::<2, DEPTHS>(bytes),
-        3 => sorted_of::<3, DEPTHS>(bytes),
-        _ => sorted_of::<4, DEPTHS>(bytes),
-    })
-}
-
-#[inline(always)]
-fn sorted_of<const N: usize, const DEPTHS: usize>(bytes: &[u8]) -> [[u8; DEPTHS]; CHUNK] {
-    let mut strips = [[0; DEPTHS]; CHUNK];
-    let sort = |depths: &[[u8; N]], strips: &mut [[u8; DEPTHS]; CHUNK]| {
-        for (d, of_lines) in depths.iter().enumerate() {
-            for (strip, byte) in strips.iter_mut().zip(of_lines) {
-                strip[d] = *byte;
-            }
-        }
-    };
-    let depths = bytes.as_chunks::<N>().0;
-    // By a number that the compiler knows, which then moves many bytes at a time.
-    match depths.first_chunk::<DEPTHS>() {
-        Some(whole) => sort(whole, &mut strips),
-        None => sort(depths, &mut strips),
-    }
-    strips
 }
 
 /// 16 lines of a patch, from one on.
