@@ -51,8 +51,9 @@ const DEPTH_FOR_A_COLUMN: usize = 64;
 const COLUMNS_BESIDE_PACKED: [usize; 2] = [2, 12];
 const DEPTH_AND_WIDTH_FOR_A_COLUMN: usize = 768;
 
-/// Rows beside which columns that are packed had better be taken out of their panel.
-const ROWS_WORTH_UNPACKING: usize = 96;
+/// Rows for each column beside which columns that are packed had better be taken out of their panel, and numbers of these rows.
+const ROWS_WORTH_UNPACKING: usize = 12;
+const NUMBERS_WORTH_UNPACKING: usize = 8192;
 
 /// Lines of depth that runs contiguously, multiplied together: what they share of the few lines stays in the caches.
 const STRETCH: usize = 64;
@@ -76,7 +77,9 @@ impl<'a> Few<'a> {
         let (few_factor, many_factor) = if are_columns { (rhs, lhs) } else { (lhs, rhs) };
         let (few, many) = (*few_factor, *many_factor.operand()?);
         let kernel = context.kernel;
-        let is_unpacked = || shape.rows >= ROWS_WORTH_UNPACKING && few.panels().is_some_and(|few| few.is_for(kernel));
+        let are_many = shape.rows / ROWS_WORTH_UNPACKING >= few.lines()
+            && shape.rows.saturating_mul(shape.depth) >= NUMBERS_WORTH_UNPACKING;
+        let is_unpacked = || are_many && few.panels().is_some_and(|few| few.is_for(kernel));
         if few.operand().is_none() && !is_unpacked() {
             return None;
         }
@@ -399,7 +402,7 @@ mod tests {
         let encodings = [Encoding::U8, Encoding::S8];
         for (encoding, other) in encodings.into_iter().flat_map(|a| encodings.map(|b| (a, b))) {
             for (cols, depth) in [(1, 1000), (2, 131), (3, 602), (4, 1001)] {
-                let rows = ROWS_WORTH_UNPACKING + cols;
+                let rows = 100 + cols;
                 let data = [rows, cols].map(|lines| noise(depth as u64, false, lines * depth));
                 let operand = |side: usize, lines, encoding| {
                     Operand::new(&data[side], (lines, depth), depth, Order::DepthContiguous, encoding)
