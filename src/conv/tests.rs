@@ -6,6 +6,7 @@ use crate::kernel::tests::{always, narrow, noise, odd};
 use crate::matrix::{Encoding, Order, Output};
 use crate::output::{Cast, Element, Residual, Rounding, Scale, Stage, Store, Values};
 use crate::packed::{Bits, Packed, Packing, Purpose, ResultOrder, Side};
+use crate::source::Sides;
 use proptest::prelude::*;
 use std::sync::LazyLock;
 
@@ -294,6 +295,44 @@ fn every_kernel_agrees_on_layers_of_many_blocks() {
             let store = Store::U8(Output::new(&mut bytes, shape, shape.1), Cast::Saturating);
             problem.convolve(context, context.kernel, &Finish::new(&[Stage::Scale(scale)], store), false);
             assert!(bytes == want_bytes, "{who}, bytes");
+        }
+    }
+}
+
+/// After a ReLU the zero point is the least number of a type. Kernels that may read any as 0 do so, signed images, too, and leave it out.
+#[test]
+fn what_lies_above_and_below_an_image_is_left_out_where_it_can_be_0() {
+    let axis = Axis { taps: 3, stride: 1, dilation: 1, padding: [1, 1] };
+    for (encoding, offset) in [(Encoding::U8, 0), (Encoding::S8, 128)] {
+        let filter = Filter { axes: [axis; 2], channels: [4, 40], groups: 1, encodings: [encoding, Encoding::S8] };
+        let problem = Problem::new(Case {
+            filter,
+            images: Images { count: 2, size: [5, 20] },
+            gap: 0,
+            offset: 0,
+            weights_offset: 0,
+            slope: 0,
+            seed: 1,
+            extreme: false,
+            bits: 8,
+            packer: 0,
+        });
+        assert_eq!(problem.case.offset, offset, "minus the least number");
+        let image = Operand::new(&problem.image, (200, 4), 4, Order::DepthContiguous, encoding);
+        for kernel in Kernel::available().filter(|kernel| ["avx2", "avx512bw", "avx512vnni"].contains(&kernel.name)) {
+            let packed = problem.packed(kernel).unwrap();
+            let weights = Factor::packed(&packed, Offset::Uniform(0));
+            let conv = Conv::new(&problem.plan, image, (offset, ElementRange::all(encoding)), &weights).unwrap();
+            let [lhs, rhs] = Sides::new(kernel, &conv.lhs(0), &weights).sources;
+            let windows = lhs.windows(&rhs).unwrap();
+            let bytes = vec![0; windows.bytes(200)];
+            let left_out = |row: usize| {
+                let lines = windows.lines(&bytes, 0, row * 20..(row + 1) * 20);
+                lines.left_out().map(|bytes| bytes / lines.len())
+            };
+            let all: Vec<_> = (0..10).map(left_out).collect();
+            let of_image = [[1, 0], [0, 0], [0, 0], [0, 0], [0, 1]];
+            assert_eq!(all, [of_image, of_image].concat(), "{} {encoding:?}", kernel.name);
         }
     }
 }
