@@ -100,7 +100,7 @@ fn check(case: &Case) {
         let packed = [(0, Side::Lhs), (1, Side::Rhs)].map(|(i, side)| {
             let purpose = Purpose { side, result: ResultOrder::RowMajor, other: Encoding::U8 };
             let packing =
-                Packing { are_patches: false, offset: Offset::Uniform(0), purpose, bits: Bits::ALL, segments: None };
+                Packing { offset: Offset::Uniform(0), purpose, bits: Bits::ALL, segments: None, are_patches: false };
             let pack = || Packed::new(context.kernel, &operands[i], &packing, None).unwrap();
             case.sides[i].is_packed.then(pack)
         });

@@ -181,7 +181,7 @@ pub unsafe extern "C" fn qgemm_pack_f32(
             let unknown: (&[f32], &[i32]) = (&[], &[]);
             let zero_points = found.zero_points.as_ref().map(|_| unknown.1);
             let segments = group.map(|size| Segments { size, scales: unknown.0, zero_points });
-            let packing = Packing { are_patches: false, offset: Offset::Uniform(0), purpose, bits, segments };
+            let packing = Packing { offset: Offset::Uniform(0), purpose, bits, segments, are_patches: false };
             let mut request = Request { operand, packing, options };
             let size = request.size(context.kernel)?;
             let memory = request.memory(size)?;

@@ -342,7 +342,7 @@ impl Request<'_> {
         let bits = options.bits().within("options")?;
         // SAFETY: as above.
         let segments = unsafe { options.segments(operand.lines, operand.depth) }.within("options")?;
-        Ok(Self { operand, packing: Packing { are_patches: false, offset, purpose, bits, segments }, options })
+        Ok(Self { operand, packing: Packing { offset, purpose, bits, segments, are_patches: false }, options })
     }
 
     pub(super) fn size(&self, kernel: &'static Kernel) -> Result<usize, Error> {

@@ -60,11 +60,11 @@ fn check(case: &Case) {
         let context = &Context::new(kernel, case.threads);
         let purpose = Purpose { side: Side::Rhs, result: ResultOrder::RowMajor, other: case.encodings[LHS] };
         let packing = Packing {
-            are_patches: false,
             offset: Offset::Uniform(0),
             purpose,
             bits: Bits::new(8).unwrap(),
             segments: None,
+            are_patches: false,
         };
         let packed = Packed::new(kernel, &rhs, &packing, None).unwrap();
         let rhs = if case.is_packed { Factor::packed(&packed, right) } else { Factor::new(rhs, right) };

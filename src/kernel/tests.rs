@@ -274,7 +274,7 @@ fn check(contexts: &[Context], case: &Case) {
         let who = format!("{} with {} threads: {case:?}", context.kernel.name, context.threads());
         let packer = contexts[case.packer.unwrap_or(i) % contexts.len()].kernel;
         let packed = |operand, purpose| {
-            let packing = Packing { are_patches: false, offset: Offset::Uniform(0), purpose, bits, segments: None };
+            let packing = Packing { offset: Offset::Uniform(0), purpose, bits, segments: None, are_patches: false };
             Packed::new(packer, operand, &packing, None).unwrap()
         };
         let lhs = case.pack_lhs.map(|purpose| packed(&operands.0, purpose));

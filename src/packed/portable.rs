@@ -183,7 +183,7 @@ pub(super) fn load(label: &Label, checksum: u32, content: &[u8], kernel: &'stati
     let operand = Operand::new(numbers, (label.lines, depth), depth, Order::DepthContiguous, encoding);
     let segments = Segments { size: segment, scales: &scales, zero_points: label.zero_points.then_some(&zero_points) };
     let segments = (segment > 0).then_some(segments);
-    let packing = Packing { are_patches: false, offset: label.declared.offset(&offsets), purpose, bits, segments };
+    let packing = Packing { offset: label.declared.offset(&offsets), purpose, bits, segments, are_patches: false };
     Packed::new(kernel, &operand, &packing, None)
 }
 

@@ -117,7 +117,7 @@ impl Case {
         let (size, has_zero_points) = self.segment;
         let segments = Segments { size, scales: &scales, zero_points: has_zero_points.then_some(&zero_points) };
         let segments = (size > 0).then_some(segments);
-        act(&Packing { are_patches: false, offset: self.offset(), purpose: self.purpose, bits: self.bits, segments })
+        act(&Packing { offset: self.offset(), purpose: self.purpose, bits: self.bits, segments, are_patches: false })
     }
 
     fn pack(&self, kernel: &'static Kernel) -> Packed {
@@ -485,7 +485,7 @@ proptest! {
         let segments = (size > 0).then_some(Segments { size, scales: &[], zero_points: Some(&[]) });
         for kernel in kernels() {
             for offset in [Offset::Uniform(0), Offset::PerLine(&[])] {
-                match Packed::size(kernel, (lines, depth), &Packing { are_patches: false, offset, purpose, bits, segments }) {
+                match Packed::size(kernel, (lines, depth), &Packing { offset, purpose, bits, segments, are_patches: false }) {
                     Ok(size) => prop_assert!(size as u128 >= lines as u128 * depth as u128 / 8 * bits.get() as u128),
                     Err(error) => prop_assert!(error == TOO_LARGE && lines as u128 * depth as u128 > 1 << 50
                         || lines > 1 << 50 || depth > 1 << 50),
@@ -632,7 +632,7 @@ fn the_portable_form_is_the_one_that_is_documented() {
         form.extend(header_sum.to_le_bytes());
         form.extend(per_line);
         form.extend([1, 2, 3, 4, 5, 6]);
-        let packing = Packing { are_patches: false, offset, purpose, bits: Bits::ALL, segments: None };
+        let packing = Packing { offset, purpose, bits: Bits::ALL, segments: None, are_patches: false };
         let packed = Packed::new(Kernel::chosen().unwrap(), &operand, &packing, None).unwrap();
         assert_eq!(portable(&packed), form);
     }
@@ -656,11 +656,11 @@ fn the_portable_form_of_few_bits_is_the_one_that_is_documented() {
     form.extend([1, 0, 0, 0, 0xfe, 0xff, 0xff, 0xff, 3, 0, 0, 0, 0xfc, 0xff, 0xff, 0xff]);
     form.extend([0b1111_0001, 0, 0b1000_0100, 0]);
     let packing = Packing {
-        are_patches: false,
         offset: Offset::Uniform(-7),
         purpose,
         bits: Bits::new(3).unwrap(),
         segments: Some(segments),
+        are_patches: false,
     };
     for kernel in kernels() {
         let packed = Packed::new(kernel, &operand, &packing, None).unwrap();
@@ -707,7 +707,7 @@ fn threads_pack_what_one_does() {
             let scales = vec![1.0; lines * 3];
             let segments = (segment > 0).then_some(Segments { size: segment, scales: &scales, zero_points: None });
             let packing =
-                Packing { are_patches: false, offset: Offset::Uniform(-3), purpose, bits: Bits::ALL, segments };
+                Packing { offset: Offset::Uniform(-3), purpose, bits: Bits::ALL, segments, are_patches: false };
             let [one, three] = [Crew::Alone(kernel), Crew::Together(&context)]
                 .map(|crew| Packed::by(crew, &operand, &packing, None).unwrap());
             assert!(one.blob() == three.blob(), "{} {order:?} {side:?} {segment}", kernel.name);

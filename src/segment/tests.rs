@@ -126,7 +126,7 @@ fn check(contexts: &[Context], case: &Case) {
                 let bits = if is_scaled { Some(case.bits) } else { case.other_bits }?;
                 let purpose = Purpose { side: [Side::Lhs, Side::Rhs][side], ..case.purposes[side] };
                 let segments = is_scaled.then_some(segments);
-                let packing = Packing { are_patches: false, offset: Offset::Uniform(0), purpose, bits, segments };
+                let packing = Packing { offset: Offset::Uniform(0), purpose, bits, segments, are_patches: false };
                 Some(Packed::new(packer, &sides[side].operand(), &packing, None).unwrap())
             })
             .collect();

@@ -110,7 +110,7 @@ impl Case {
             _ => Offset::PerLine(&data.offsets),
         };
         let purpose = Purpose { side: Side::Rhs, result: ResultOrder::RowMajor, other: encodings[0] };
-        let packing = Packing { are_patches: false, offset, purpose, bits: Bits::ALL, segments: None };
+        let packing = Packing { offset, purpose, bits: Bits::ALL, segments: None, are_patches: false };
         let packed = Packed::new(context.kernel, &weights, &packing, None).unwrap();
         let weights = if self.is_packed { Factor::packed(&packed, offset) } else { Factor::new(weights, offset) };
         let plan = self.plan();

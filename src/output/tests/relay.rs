@@ -128,11 +128,11 @@ pub(super) fn of_axis<T: Copy>(axis: u8, values: &[T], (rows, cols): (usize, usi
 pub(super) fn packed_rhs(context: &Context, rhs: &Operand, other: Encoding) -> Packed {
     let purpose = Purpose { side: Side::Rhs, result: ResultOrder::RowMajor, other };
     let packing = Packing {
-        are_patches: false,
         offset: Offset::Uniform(0),
         purpose,
         bits: Bits::new(8).unwrap(),
         segments: None,
+        are_patches: false,
     };
     Packed::new(context.kernel, rhs, &packing, None).unwrap()
 }

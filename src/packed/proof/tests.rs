@@ -71,11 +71,11 @@ impl Case {
         let operand = self.operand(weights);
         let purpose = Purpose { side: Side::Rhs, result: ResultOrder::RowMajor, other: self.encodings[0] };
         let packing = Packing {
-            are_patches: false,
             offset: Offset::Uniform(-self.zero_point),
             purpose,
             bits: Bits::ALL,
             segments: None,
+            are_patches: false,
         };
         Packed::new(kernel, &operand, &packing, None).unwrap()
     }
@@ -243,7 +243,7 @@ fn spans_are_of_no_use_beside_segments() {
         let pack = |operand, side, other, segments| {
             let purpose = Purpose { side, result: ResultOrder::RowMajor, other };
             let packing =
-                Packing { are_patches: false, offset: Offset::Uniform(0), purpose, bits: Bits::ALL, segments };
+                Packing { offset: Offset::Uniform(0), purpose, bits: Bits::ALL, segments, are_patches: false };
             Packed::new(kernel, &operand, &packing, None).unwrap()
         };
         let segments = Segments { size: SEGMENT, scales: &scales, zero_points: None };

@@ -29,7 +29,7 @@ fn all(
     let from = unsafe { Strided::from_raw(numbers.as_ptr(), (runs, len), len + 2) };
     let (rule, range) = (ToInteger::Divide, ElementRange::all(encoding));
     let lines = Lines { from, order, lines: count, depth, segment: None, rule, scheme, range };
-    let packing = Packing { are_patches: false, offset: Offset::Uniform(0), purpose, bits: Bits::ALL, segments: None };
+    let packing = Packing { offset: Offset::Uniform(0), purpose, bits: Bits::ALL, segments: None, are_patches: false };
     for kernel in kernels {
         // So great that few bytes are used, if they are not found.
         let mut scales = [vec![11.0f32; count], vec![11.0; count]];
