@@ -22,6 +22,7 @@ const qb_variant kVariants[] = {
     {"matmul_u8s8s32_zpa", 'u', 's', 'i', 1, 1, 0},
     {"matmul_u8s8s32_zpab", 'u', 's', 'i', 1, 1, 1},
     {"matmul_u8s8u8_kn", 'u', 's', 'u', 0, 0, 0},
+    {"matmul_u8s8u8_zpa_kn", 'u', 's', 'u', 0, 1, 0},
     {"matmul_u8s8u8", 'u', 's', 'u', 1, 0, 0},
     {"matmul_u8s8u8_zpa", 'u', 's', 'u', 1, 1, 0},
     {"matmul_s8s8s32", 's', 's', 'i', 1, 0, 0},

@@ -31,13 +31,16 @@ struct Api {
 Api api;
 
 // Where the weights come from. The order of the names' endings below: "kn" is B as K x N row-major, "nk" is B as
-// N x K row-major, which is K x N column-major, "pack" is B packed in create(), and the call prepared there, as rivals make
-// their primitives there.
+// N x K row-major, which is K x N column-major, "pack" is B packed in create().
 enum Weights { kKn, kNk, kPacked };
+
+// "prepared": all but the elements is known in create(), as it is where rivals make their primitives. With packed weights the
+// call is always prepared.
+enum Call { kEightBitIntGemm, kGemm, kPrepared };
 
 struct Way {
   Weights weights;
-  bool legacy;  // the call of EightBitIntGemm
+  Call call;
 };
 
 struct Variant {
@@ -47,31 +50,35 @@ struct Variant {
 
 // A result of 8 bits is of the type of A, after a bias and a scale for each column, as a quantized layer has them.
 const Variant kVariants[] = {
-    {{"EightBitIntGemm_u8u8u8_kn", 'u', 'u', 'u', 0, 1, 1}, {kKn, true}},
-    {{"EightBitIntGemm_u8u8u8_nk", 'u', 'u', 'u', 0, 1, 1}, {kNk, true}},
-    {{"EightBitIntGemm_u8u8f32_kn", 'u', 'u', 'f', 0, 1, 1}, {kKn, true}},
-    {{"EightBitIntGemm_u8u8f32_nk", 'u', 'u', 'f', 0, 1, 1}, {kNk, true}},
+    {{"EightBitIntGemm_u8u8u8_kn", 'u', 'u', 'u', 0, 1, 1}, {kKn, kEightBitIntGemm}},
+    {{"EightBitIntGemm_u8u8u8_nk", 'u', 'u', 'u', 0, 1, 1}, {kNk, kEightBitIntGemm}},
+    {{"EightBitIntGemm_u8u8f32_kn", 'u', 'u', 'f', 0, 1, 1}, {kKn, kEightBitIntGemm}},
+    {{"EightBitIntGemm_u8u8f32_nk", 'u', 'u', 'f', 0, 1, 1}, {kNk, kEightBitIntGemm}},
 #define OF_TYPES(a, b, A, B)                                              \
-  {{"gemm_" a b "s32_zpab_kn", A, B, 'i', 0, 1, 1}, {kKn, false}},        \
-      {{"gemm_" a b "s32_zpab_nk", A, B, 'i', 0, 1, 1}, {kNk, false}},    \
-      {{"gemm_" a b "s32_zpab_pack", A, B, 'i', 1, 1, 1}, {kPacked, false}}, \
-      {{"gemm_" a b a "_zpab_kn", A, B, A, 0, 1, 1}, {kKn, false}},       \
-      {{"gemm_" a b a "_zpab_nk", A, B, A, 0, 1, 1}, {kNk, false}},       \
-      {{"gemm_" a b a "_zpab_pack", A, B, A, 1, 1, 1}, {kPacked, false}},
+  {{"gemm_" a b "s32_zpab_kn", A, B, 'i', 0, 1, 1}, {kKn, kGemm}},        \
+      {{"gemm_" a b "s32_zpab_nk", A, B, 'i', 0, 1, 1}, {kNk, kGemm}},    \
+      {{"gemm_" a b "s32_zpab_pack", A, B, 'i', 1, 1, 1}, {kPacked, kPrepared}}, \
+      {{"gemm_" a b a "_zpab_kn", A, B, A, 0, 1, 1}, {kKn, kGemm}},       \
+      {{"gemm_" a b a "_zpab_nk", A, B, A, 0, 1, 1}, {kNk, kGemm}},       \
+      {{"gemm_" a b a "_zpab_pack", A, B, A, 1, 1, 1}, {kPacked, kPrepared}},
     OF_TYPES("u8", "u8", 'u', 'u')
     OF_TYPES("u8", "s8", 'u', 's')
     OF_TYPES("s8", "u8", 's', 'u')
     OF_TYPES("s8", "s8", 's', 's')
 #undef OF_TYPES
-    {{"gemm_u8u8f32_zpab_kn", 'u', 'u', 'f', 0, 1, 1}, {kKn, false}},
-    {{"gemm_u8u8f32_zpab_pack", 'u', 'u', 'f', 1, 1, 1}, {kPacked, false}},
+    {{"gemm_u8u8f32_zpab_kn", 'u', 'u', 'f', 0, 1, 1}, {kKn, kGemm}},
+    {{"gemm_u8u8f32_zpab_pack", 'u', 'u', 'f', 1, 1, 1}, {kPacked, kPrepared}},
     // Fewer zero points, where rivals of the kind have fewer.
-    {{"gemm_u8s8s32_kn", 'u', 's', 'i', 0, 0, 0}, {kKn, false}},
-    {{"gemm_u8s8s32_pack", 'u', 's', 'i', 1, 0, 0}, {kPacked, false}},
-    {{"gemm_u8s8s32_zpa_pack", 'u', 's', 'i', 1, 1, 0}, {kPacked, false}},
-    {{"gemm_u8s8u8_zpa_kn", 'u', 's', 'u', 0, 1, 0}, {kKn, false}},
-    {{"gemm_u8s8u8_zpa_pack", 'u', 's', 'u', 1, 1, 0}, {kPacked, false}},
-    {{"gemm_s8s8s32_pack", 's', 's', 'i', 1, 0, 0}, {kPacked, false}},
+    {{"gemm_u8s8s32_kn", 'u', 's', 'i', 0, 0, 0}, {kKn, kGemm}},
+    {{"gemm_u8s8s32_pack", 'u', 's', 'i', 1, 0, 0}, {kPacked, kPrepared}},
+    {{"gemm_u8s8s32_zpa_pack", 'u', 's', 'i', 1, 1, 0}, {kPacked, kPrepared}},
+    {{"gemm_u8s8s32_kn_prepared", 'u', 's', 'i', 0, 0, 0}, {kKn, kPrepared}},
+    {{"gemm_u8s8u8_kn", 'u', 's', 'u', 0, 0, 0}, {kKn, kGemm}},
+    {{"gemm_u8s8u8_kn_prepared", 'u', 's', 'u', 0, 0, 0}, {kKn, kPrepared}},
+    {{"gemm_u8s8u8_pack", 'u', 's', 'u', 1, 0, 0}, {kPacked, kPrepared}},
+    {{"gemm_u8s8u8_zpa_kn", 'u', 's', 'u', 0, 1, 0}, {kKn, kGemm}},
+    {{"gemm_u8s8u8_zpa_pack", 'u', 's', 'u', 1, 1, 0}, {kPacked, kPrepared}},
+    {{"gemm_s8s8s32_pack", 's', 's', 'i', 1, 0, 0}, {kPacked, kPrepared}},
 };
 constexpr int kCount = sizeof kVariants / sizeof *kVariants;
 
@@ -160,6 +167,7 @@ class GemmProduct : public Product {
     if (types.out == 'f') dequantize(q);
     else if (types.out != 'i') requantize(q);
     if (v.way.weights == kPacked) pack();
+    if (v.way.call == kPrepared && !failure_) prepare();
   }
   ~GemmProduct() override { api.prepared_free(prepared_), api.packed_free(packed_); }
 
@@ -175,8 +183,10 @@ class GemmProduct : public Product {
     options.side = QGEMM_RHS, options.other_type = lhs_.type;
     failure_ = api.pack(&rhs_, &options, &packed_);
     rhs_.data = nullptr, rhs_.packed = packed_;
-    if (!failure_)
-      failure_ = api.gemm_prepare(context_, &lhs_, &rhs_, &result_, stages_.data(), stages_.size(), nullptr, &prepared_);
+  }
+
+  void prepare() {
+    failure_ = api.gemm_prepare(context_, &lhs_, &rhs_, &result_, stages_.data(), stages_.size(), nullptr, &prepared_);
   }
 
   void dequantize(const qb_case &q) {
@@ -219,7 +229,7 @@ void *create(int variant, const qb_case *q) {
   const Variant &v = kVariants[variant];
   int32_t status = api.set_max_num_threads(q->threads);
   std::unique_ptr<Product> p;
-  if (v.way.legacy) p = std::make_unique<LegacyProduct>(v, *q);
+  if (v.way.call == kEightBitIntGemm) p = std::make_unique<LegacyProduct>(v, *q);
   else p = std::make_unique<GemmProduct>(v, *q);
   if (!status) status = p->status();
   if (!status) return p.release();
