@@ -413,6 +413,10 @@ macro_rules! kernel {
                         $($($wide)::+::interleave_stretch(rows, added, panels))?
                     },
                     #[allow(unused, reason = "not all have it")]
+                    interleave_runs: |runs: Lines, added: u8, to: &mut [_], pitch: usize| {
+                        $($($wide)::+::interleave_runs(runs, added, to, pitch))?
+                    },
+                    #[allow(unused, reason = "not all have it")]
                     transpose_sixteen: |lines: [&[u8; pack::DEPTHS]; pack::CHUNK], ahead: usize, added: u8, to: &mut [_], pitch: usize| {
                         $($($wide)::+::transpose_sixteen(lines, ahead, added, to, pitch))?
                     },

@@ -155,7 +155,6 @@ impl<'a> Operand<'a> {
     }
 
     /// All contiguous runs, each from the byte `at` on.
-    #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
     #[inline(always)]
     pub(crate) fn tails(&self, at: usize) -> Lines<'a> {
         let runs = self.runs();

@@ -239,7 +239,7 @@ pub(crate) struct Turn<T, S, F> {
 }
 
 /// The inner loops of packing an RHS, in groups of `G` bytes, which instruction sets have shuffles for.
-pub(crate) struct Shuffle<T, I, J, D, F, R, X, P, S> {
+pub(crate) struct Shuffle<T, I, J, D, F, R, O, X, P, S> {
     /// Writes the groups of 8 lines over a stretch of depth, a number added to each byte: those at one depth together, and so
     /// many from one depth to the next.
     pub transpose: T,
@@ -255,6 +255,8 @@ pub(crate) struct Shuffle<T, I, J, D, F, R, X, P, S> {
     /// As `interleave_panels`, the lines of four whole panels over a stretch of the depth, given as whole groups of it, if the kernel
     /// says that it has that.
     pub interleave_stretch: R,
+    /// As `interleave_panels`, over a stretch of the depth, whose runs hold all lines, if the kernel says that it has that.
+    pub interleave_runs: O,
     /// As `transpose`, [`CHUNK`] lines over [`DEPTHS`], if the kernel says that it has that; what lies so many bytes ahead of each is
     /// fetched.
     pub transpose_sixteen: X,

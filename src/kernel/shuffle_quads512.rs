@@ -71,6 +71,74 @@ pub(super) fn interleave_stretch(rows: Chunks<FOUR_PANELS>, added: u8, [a, b, c,
     }
 }
 
+/// As [`interleave_panels`], over a stretch of the depth, whose runs hold all lines.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+pub(super) fn interleave_runs(runs: Lines, added: u8, to: &mut [[u8; 4]], pitch: usize) {
+    for (from, panels) in (0..runs.len()).step_by(TWO_PANELS).zip(to.chunks_mut(2 * pitch)) {
+        let some = runs.stretch(from..runs.len().min(from + TWO_PANELS));
+        match panels.split_at_mut_checked(pitch) {
+            Some((left, right)) if !right.is_empty() => interleave_two_panels(some, added, [left, right]),
+            _ => interleave_panel(some, added, panels),
+        }
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+fn interleave_panel(runs: Lines, added: u8, panel: &mut [[u8; 4]]) {
+    let absent = MOST.checked_sub(runs.len()).expect("no more lines than a panel has");
+    let mask = u32::MAX.unbounded_shr(absent as u32);
+    let added = _mm256_maskz_set1_epi8(mask, added as i8);
+    for (runs, to) in runs.in_groups::<4>().zip(panel.as_chunks_mut::<MOST>().0) {
+        let mut lines = [_mm256_setzero_si256(); 4];
+        for (line, run) in lines.iter_mut().zip(runs) {
+            // SAFETY: the mask has a bit for each byte of the slice, and nothing else is read.
+            *line = _mm256_add_epi8(unsafe { _mm256_maskz_loadu_epi8(mask, run.as_ptr().cast()) }, added);
+        }
+        store_panel(to, lines);
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+fn interleave_two_panels(runs: Lines, added: u8, [left, right]: [&mut [[u8; 4]]; 2]) {
+    let absent = TWO_PANELS.checked_sub(runs.len()).expect("no more lines than two panels have");
+    let mask = u64::MAX.unbounded_shr(absent as u32);
+    let added = _mm512_maskz_set1_epi8(mask, added as i8);
+    let panels = left.chunks_exact_mut(MOST).zip(right.chunks_exact_mut(MOST));
+    for (runs, (left, right)) in runs.in_groups::<4>().zip(panels) {
+        let mut lines = [zero(); 4];
+        for (line, run) in lines.iter_mut().zip(runs) {
+            // SAFETY: as above.
+            *line = _mm512_add_epi8(unsafe { _mm512_maskz_loadu_epi8(mask, run.as_ptr().cast()) }, added);
+        }
+        let [p, q, r, s] = interleaved(lines);
+        store_groups(left, [p, q]);
+        store_groups(right, [r, s]);
+    }
+}
+
+/// Writes the groups of 32 lines, given as four depths of each.
+#[inline]
+#[target_feature(enable = "avx512f,avx512vl")]
+fn store_panel(to: &mut [[u8; 4]; MOST], [a, b, c, d]: [__m256i; 4]) {
+    let (ab, cd) = (_mm256_unpacklo_epi8(a, b), _mm256_unpacklo_epi8(c, d));
+    let (ab_high, cd_high) = (_mm256_unpackhi_epi8(a, b), _mm256_unpackhi_epi8(c, d));
+    let (p, q) = (_mm256_unpacklo_epi16(ab, cd), _mm256_unpackhi_epi16(ab, cd));
+    let (r, s) = (_mm256_unpacklo_epi16(ab_high, cd_high), _mm256_unpackhi_epi16(ab_high, cd_high));
+    let eights = [
+        _mm256_permute2x128_si256::<0x20>(p, q),
+        _mm256_permute2x128_si256::<0x20>(r, s),
+        _mm256_permute2x128_si256::<0x31>(p, q),
+        _mm256_permute2x128_si256::<0x31>(r, s),
+    ];
+    for (to, eight) in to.as_flattened_mut().as_chunks_mut::<32>().0.iter_mut().zip(eights) {
+        // SAFETY: the reference covers the 32 bytes written.
+        unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), eight) }
+    }
+}
+
 /// Fetches what lies so many bytes ahead of these runs. Not inlined, as [`interleave_stretch`].
 #[inline(never)]
 pub(super) fn fetch(runs: [&[u8]; 4], ahead: usize) {

@@ -95,6 +95,14 @@ impl<'a> Lines<'a> {
         self.len
     }
 
+    /// A stretch of the first run of each.
+    #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+    #[inline(always)]
+    pub(crate) fn stretch(&self, stretch: Range<usize>) -> Self {
+        assert!(stretch.start <= stretch.end && stretch.end <= self.len);
+        Self { start: self.start.wrapping_add(stretch.start), len: stretch.len(), runs: 1, step: 0, ..*self }
+    }
+
     /// How many runs each has.
     #[inline(always)]
     pub(crate) fn runs(&self) -> usize {

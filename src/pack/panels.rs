@@ -3,7 +3,7 @@
 use super::runs::{Long, Patch, Short};
 use super::short::copy_short;
 use super::{ALONG_DEPTH, CHUNK, DEPTHS, FOUR_PANELS, LINES, MOST_IN_PLACE, SHORT_RUNS, STRETCH, Shuffle, is_far};
-use crate::matrix::{Chunks, Encoding, Operand};
+use crate::matrix::{Chunks, Encoding, Lines, Operand};
 use crate::reading::Reading;
 use std::ops::Range;
 
@@ -22,6 +22,7 @@ pub(crate) fn pack_rhs<const W: usize, const G: usize, const WAY: usize, const W
         impl Fn([&[u8]; G], u8, &mut [[u8; G]], usize),
         impl Fn([&[u8]; G], usize),
         impl Fn(Chunks<FOUR_PANELS>, u8, [&mut [[u8; G]]; 4]),
+        impl Fn(Lines, u8, &mut [[u8; G]], usize),
         impl Fn([&[u8; DEPTHS]; CHUNK], usize, u8, &mut [[u8; G]], usize),
         impl Fn(&[&[u8]], u8, &mut [[u8; G]], usize),
         impl Fn(&[[u8; G]], Encoding, &mut [i32; W]),
@@ -40,6 +41,7 @@ pub(crate) fn pack_rhs<const W: usize, const G: usize, const WAY: usize, const W
         interleave_panels,
         fetch,
         interleave_stretch,
+        interleave_runs,
         transpose_sixteen,
         transpose_some,
         add_sums,
@@ -63,7 +65,7 @@ pub(crate) fn pack_rhs<const W: usize, const G: usize, const WAY: usize, const W
                 in_place,
                 whole_sums,
                 (&interleave, interleave_two),
-                (interleave_panels, fetch, interleave_stretch),
+                (interleave_panels, fetch, interleave_stretch, interleave_runs),
                 &add_sums,
             );
         }
@@ -288,10 +290,11 @@ fn read_runs<const W: usize, const G: usize, const WIDE: bool>(
         &impl Fn([&[u8; CHUNK]; G], u8, &mut [[u8; G]]),
         impl Fn([&[u8; 2 * CHUNK]; G], u8, [&mut [[u8; G]]; 2]),
     ),
-    (interleave_panels, fetch, interleave_stretch): (
+    (interleave_panels, fetch, interleave_stretch, interleave_runs): (
         impl Fn([&[u8]; G], u8, &mut [[u8; G]], usize),
         impl Fn([&[u8]; G], usize),
         impl Fn(Chunks<FOUR_PANELS>, u8, [&mut [[u8; G]]; 4]),
+        impl Fn(Lines, u8, &mut [[u8; G]], usize),
     ),
     add_sums: &impl Fn(&[[u8; G]], Encoding, &mut [i32; W]),
 ) {
@@ -312,12 +315,17 @@ fn read_runs<const W: usize, const G: usize, const WIDE: bool>(
     for from in (0..src.depth).step_by(DEPTHS) {
         let until = src.depth.min(from + DEPTHS);
         let mut rest = from..until;
-        if WIDE && ahead == 0 && lines.len() == FOUR_PANELS {
+        if WIDE && ahead == 0 {
             rest.start = until / G * G;
             let part = from / G * W..rest.start / G * W;
-            let mut panels = panels.chunks_exact_mut(panel_len).map(|panel| &mut panel[part.clone()]);
-            let four = std::array::from_fn(|_| panels.next().expect("four panels"));
-            interleave_stretch(src.chunks(from..rest.start, first), reading.added(), four);
+            if lines.len() == FOUR_PANELS {
+                let mut panels = panels.chunks_exact_mut(panel_len).map(|panel| &mut panel[part.clone()]);
+                let four = std::array::from_fn(|_| panels.next().expect("four panels"));
+                interleave_stretch(src.chunks(from..rest.start, first), reading.added(), four);
+            } else if !part.is_empty() {
+                let runs = src.part(lines.clone(), from..rest.start).tails(0);
+                interleave_runs(runs, reading.added(), &mut panels[part.start..], panel_len);
+            }
         }
         if !WIDE && CACHE_LINE.is_multiple_of(W) && W.is_multiple_of(CHUNK) {
             rest.start = until / G * G;
