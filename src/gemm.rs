@@ -14,7 +14,7 @@ use crate::scratch::Scratch;
 use crate::small::{Ready, Small};
 use crate::source::{Factor, Narrow, lhs_encoding};
 use crate::swapped::Swapped;
-use crate::tiny::Tiny;
+use crate::tiny::{self, Tiny};
 
 /// Multiplications that are worth a second thread in any case, and if it lingers or such products come one after the other:
 /// a thread that sleeps takes some 20 us to come, one that lingers none.
@@ -56,6 +56,7 @@ pub(crate) fn gemm_in(
     let fits = if rhs.is_part() { rhs.first() + shape.cols <= cols } else { shape.cols == cols };
     assert!(shape.rows == rows && fits, "the result has another shape");
     if workspace.is_none()
+        && tiny::pays(context.kernel, finish, shape)
         && let Some(tiny) = Tiny::new(context.kernel, lhs, rhs, shape, false)
     {
         return tiny.run(context, finish);
@@ -84,6 +85,7 @@ fn gemm_by_walk(
     };
     if workspace.is_none()
         && threads == 1
+        && tiny::pays(context.kernel, finish, shape)
         && let Some(tiny) = Tiny::new(context.kernel, lhs, rhs, shape, are_large(lhs, rhs))
     {
         return tiny.run(context, finish);

@@ -3,6 +3,7 @@
 //! A pipeline starts with sums, 32-bit integers. A stage takes and gives integers or floats; floats lie in the
 //! accumulators by their bits. A tile passes through the stages one after the other, each a plain loop over its rows.
 
+use crate::blocks::Shape;
 use crate::kernel::panel::BytesFn;
 use crate::kernel::{Kernel, Loop, Rule, Vectors};
 use crate::matrix::Output;
@@ -114,6 +115,13 @@ impl<'a> Finish<'a> {
     pub(crate) fn bytes<'f>(&'f self, kernel: &Kernel, offsets: (i32, i32)) -> Option<BytesOf<'f, 'a>> {
         let (ways, layer) = panels::ways(kernel, self.quick.as_ref())?;
         Some(BytesOf { make: ways.bytes, kept: self.kept(offsets), layer, store: &self.store, offsets })
+    }
+
+    /// Whether its bytes may be those of a relay, and that pays.
+    #[inline(always)]
+    pub(crate) fn relays(&self, kernel: &Kernel, shape: Shape) -> bool {
+        let ways = panels::ways(kernel, self.quick.as_ref());
+        ways.is_some_and(|(_, layer)| !matches!(layer.rule(), Rule::Down)) && Relay::pays(kernel, shape)
     }
 
     /// How many integers a tile of so many accumulators, in so many rows, may have to be finished in, if nothing is rescaled.

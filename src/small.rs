@@ -24,8 +24,10 @@ const MOST_DEPTH: usize = 4096;
 const NEAR: usize = 16 << 10;
 
 /// Rows up to which to multiply all before any sum becomes a byte takes less time than to have tiles become bytes beside the next ones,
-/// if panels are still to be made ready.
+/// if panels are still to be made ready: of any depth, and of so little that tiles become bytes from registers.
 const MOST_ROWS_RATHER_WIDE: usize = 32;
+const MOST_OF_SHALLOW_RATHER_WIDE: usize = 15;
+const SHALLOW: usize = 64;
 
 /// Panels of 16 columns that whole cache lines of runs fill.
 const PANELS: usize = 4;
@@ -209,10 +211,12 @@ impl Small {
     /// Whether a product into bytes takes less time if all is multiplied first (measured), where tiles may be relayed.
     #[inline(always)]
     fn is_wide(&self, bytes: &BytesOf, may_relay: bool) -> bool {
-        let Self { plain: Plain { kernel, .. }, shape: Shape { rows, cols, .. }, ref room, .. } = *self;
+        let Self { plain: Plain { kernel, .. }, shape: Shape { rows, cols, depth }, ref room, .. } = *self;
         let panels = if bytes.are_kept() { 4 } else { 2 };
+        let is_shallow = depth <= SHALLOW && !kernel.takes_panels();
+        let most = if is_shallow { MOST_OF_SHALLOW_RATHER_WIDE } else { MOST_ROWS_RATHER_WIDE };
         // Of EightBitIntGemm's pipeline bytes are made as of tiles here, which takes longer than relays with AMX do.
-        let is_slow = bytes.are_kept() || rows > MOST_ROWS_RATHER_WIDE || kernel.takes_panels() && bytes.is_down();
+        let is_slow = bytes.are_kept() || rows > most || kernel.takes_panels() && bytes.is_down();
         room.wide > 0 && cols >= panels * kernel.width && !(may_relay && is_slow)
     }
 

@@ -29,6 +29,15 @@ const MOST_BESIDE_FEW_ROWS: usize = 256 << 10;
 /// of it, 2 x 512 x 96 1.4 times as long).
 const DEPTH_OF_MANY_COLUMNS: usize = 64;
 
+/// From so many rows on bytes of a relay are made in less time (64 x 64 x 8 takes 0.8 of it, 32 x 65 x 16 and 24 x 100 x 8 more).
+const ROWS_RATHER_RELAYED: usize = 40;
+
+/// Whether a product had better be tiny, if it can be.
+#[inline(always)]
+pub(crate) fn pays(kernel: &Kernel, finish: &Finish, shape: Shape) -> bool {
+    shape.rows < ROWS_RATHER_RELAYED || !finish.relays(kernel, shape)
+}
+
 /// The most multiplications, of numbers that are known to be `large`, or may be anything.
 #[inline(always)]
 fn most_macs(way: &TinyWay, rows: usize, rhs: &Operand, are_large: bool) -> usize {
