@@ -350,6 +350,7 @@ macro_rules! kernel {
             use $crate::kernel::{self, FewLines, FewProduct, Kernel, Takes, Tile, TinyWay};
             use $crate::conv::Patches;
             use $crate::matrix::{Chunks, Encoding, Lines, Operand};
+            use $crate::output::{Far, Sums};
             use $crate::pack::{self, Groups};
             use $crate::reading::Reading;
 
@@ -443,6 +444,13 @@ macro_rules! kernel {
             // Not an `unsafe` call: the compiler checks that the list covers the tile's features.
             $(#[target_feature(enable = $feature)])*
             fn multiply(tile: &Tile, acc: &mut [i32]) {
+                // (Rows of 16 sums take no less time so.)
+                if const { $width > 16 && !matches!(TAKES, Takes::Lines) }
+                    && let Some(Sums { out, row, cols, .. }) = &tile.sums
+                    && let Some(far) = Far::of(out)
+                {
+                    far.fetch(*row..row + tile.lhs.count(), cols);
+                }
                 if !matches!(TAKES, Takes::Runs) || tile.lhs.runs() == 1 {
                     $tile(tile, acc);
                 } else {

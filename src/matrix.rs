@@ -352,6 +352,13 @@ impl Runs {
         self.start + self.extent()
     }
 
+    /// The addresses of some bytes of one of them.
+    #[inline(always)]
+    pub(crate) fn part(&self, run: usize, bytes: Range<usize>) -> Range<usize> {
+        let start = self.start.wrapping_add(run.wrapping_mul(self.stride));
+        start.wrapping_add(bytes.start)..start.wrapping_add(bytes.end)
+    }
+
     /// From the first to the last, gaps included.
     #[inline]
     pub(crate) fn range(&self) -> Range<usize> {

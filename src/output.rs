@@ -11,6 +11,7 @@ use crate::matrix::Output;
 mod activation;
 mod binary;
 mod compensation;
+mod far;
 mod floats;
 mod layer;
 mod logistic;
@@ -32,6 +33,7 @@ mod weighted;
 
 pub use activation::Activation;
 pub use binary::{Binary, Operation};
+pub(crate) use far::Far;
 pub(crate) use floats::FloatParts;
 pub use logistic::Logistic;
 pub(crate) use panels::KeptPanels;

@@ -3,7 +3,7 @@
 use super::avx512vnni_walk::{Edge, Walk, by_lhs, by_number, by_rows, by_rows_of_two, in_twos, most};
 use super::relay::{ROWS, WIDTH};
 use super::{Tile, tiles};
-use crate::output::Sums;
+use crate::output::{Far, Sums};
 use std::ops::Range;
 
 /// As [`SumsFn`](super::SumsFn), of all panels of the columns.
@@ -61,7 +61,7 @@ unsafe fn multiply_as<const LHS: usize, const WIDE: bool>(tile: &Tile, sums: &Su
     let (place, stride) = sums.place(lhs.count());
     let mut edge = Edge::NONE;
     let mut walk = Walk::of::<false>(tile, len);
-    walk.stride = stride * size_of::<i32>();
+    (walk.stride, walk.is_far) = (stride * size_of::<i32>(), usize::from(Far::of(sums.out).is_some()));
     for some in tiles(lhs.count(), most(lhs)) {
         let of_rows = edge.find(lhs, &terms, some.clone());
         let together = walk.tiles(lhs, &some, lhs.together(ROWS));
@@ -94,7 +94,7 @@ unsafe fn multiply_twos<const LHS: usize>(tile: &Tile, sums: &Sums, panels: usiz
     let (place, stride) = sums.place(lhs.count());
     let mut edge = Edge::NONE;
     let mut walk = Walk::of::<true>(tile, len);
-    walk.stride = stride * size_of::<i32>();
+    (walk.stride, walk.is_far) = (stride * size_of::<i32>(), usize::from(Far::of(sums.out).is_some()));
     for some in tiles(lhs.count(), most(lhs)) {
         let of_rows = edge.find(lhs, &terms, some.clone());
         let together = walk.tiles(lhs, &some, ROWS / 2);

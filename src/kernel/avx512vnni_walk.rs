@@ -184,6 +184,8 @@ pub(super) struct Walk {
     /// If sums are the result, what the columns add to them, and a bit for each column that there is; of two panels, of the second one.
     pub of_cols: *const [i32; WIDTH],
     pub mask: u32,
+    /// Whether the result is so large that where sums go is fetched before.
+    pub is_far: usize,
 }
 
 /// What comes last, row by row: what a row has left is multiplied, and its sums are stored, while the next is multiplied. A processor
@@ -229,6 +231,7 @@ impl Walk {
         stride: 0,
         of_cols: ptr::null(),
         mask: 0,
+        is_far: 0,
     };
 
     /// That of a tile's lines, however many, and the first of its panels, which are so many bytes apart; or of them two by two.

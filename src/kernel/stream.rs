@@ -50,6 +50,19 @@ pub(crate) unsafe fn copy<T: Copy>(to: *mut T, from: *const T, count: usize) {
     }
 }
 
+/// Asks for the cache line of this address, to write there. Anything may lie there, or nothing.
+#[inline(always)]
+pub(crate) fn prefetch_to_write(address: usize) {
+    // Not the intrinsic, which the compiler takes for one to read unless it is told of a feature that all such processors have.
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: it never faults, and does nothing on processors that do not have it.
+    unsafe {
+        std::arch::asm!("prefetchw [{}]", in(reg) address, options(nostack, preserves_flags, nomem));
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}
+
 /// Asks for the cache line of this address, of which nothing needs to be known, unless the processor cannot be asked.
 #[inline(always)]
 pub(crate) fn fetch<T>(address: *const T) {

@@ -356,6 +356,34 @@ macro_rules! begin_sums {
     };
 }
 
+/// Where sums go, if that is far away, while they are multiplied.
+#[rustfmt::skip]
+macro_rules! fetch_out {
+    ($rows:ident, $fetch:ident) => {
+        concat!(
+            "cmp qword ptr [{walk} + {IS_FAR}], 0\n",
+            "je 25f\n",
+            "mov {count}, {to}\n",
+            $rows!($fetch),
+            "25:\n",
+        )
+    };
+}
+
+#[rustfmt::skip]
+macro_rules! fetch_row {
+    ($row:literal, $first:literal, $second:literal, $line:literal) => {
+        concat!(
+            ".if {ROWS} > ", $row, "\n",
+            "prefetchw [{count}]\n",
+            "prefetchw [{count} + 64]\n",
+            "prefetchw [{count} + 127]\n",
+            "add {count}, {stride}\n",
+            ".endif\n",
+        )
+    };
+}
+
 macro_rules! end_sums {
     () => {
         "mov [{walk} + {TO}], {to}\n"
@@ -553,6 +581,7 @@ impl Walk {
                     "90:\n",
                     "mov {count}, [{walk} + {OF_COLS}]\n",
                     begin_all!("{count}"),
+                    fetch_out!(rows, fetch_row),
                     rest_of_runs!(pairs, group, dot, lines),
                     ends!(put_out),
                     next_tile!(),
@@ -565,6 +594,7 @@ impl Walk {
                     stride = out(reg) _,
                     OF_COLS = const offset_of!(Walk, of_cols),
                     MASK = const offset_of!(Walk, mask),
+                    IS_FAR = const offset_of!(Walk, is_far),
                 }
             );
         }
@@ -619,6 +649,7 @@ impl Walk {
                     "90:\n",
                     "mov {count}, [{walk} + {OF_COLS}]\n",
                     begin_two!("{count}", "{count} + 128"),
+                    fetch_out!(rows_of_two, fetch_row_of_two),
                     rest_of_runs!(nothing, group_of_two, dot_two, lines_of_two),
                     ends_of_two!(put_out_two),
                     next_tile!(),
@@ -631,6 +662,7 @@ impl Walk {
                     stride = out(reg) _,
                     OF_COLS = const offset_of!(Walk, of_cols),
                     MASK = const offset_of!(Walk, mask),
+                    IS_FAR = const offset_of!(Walk, is_far),
                 }
             );
         }

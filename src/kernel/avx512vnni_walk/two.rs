@@ -28,6 +28,22 @@ macro_rules! begin_row_of_two {
     };
 }
 
+#[rustfmt::skip]
+macro_rules! fetch_row_of_two {
+    ($row:literal, $first:literal, $second:literal, $third:literal, $fourth:literal, $line:literal) => {
+        concat!(
+            ".if {ROWS} > ", $row, "\n",
+            "prefetchw [{count}]\n",
+            "prefetchw [{count} + 64]\n",
+            "prefetchw [{count} + 128]\n",
+            "prefetchw [{count} + 192]\n",
+            "prefetchw [{count} + 255]\n",
+            "add {count}, {stride}\n",
+            ".endif\n",
+        )
+    };
+}
+
 /// All rows' sums, which begin with what their row and their columns, those of either panel, add.
 #[rustfmt::skip]
 macro_rules! begin_two {
