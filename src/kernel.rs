@@ -236,10 +236,10 @@ impl Kernel {
         self.small_sums.filter(|_| run >= 4)
     }
 
-    /// As [`Kernel::sums`], if they become floats.
+    /// As [`Kernel::sums`], if they become such floats: plain ones, unless it takes all panels.
     #[inline(always)]
-    pub(crate) fn floats(&self, run: usize) -> Option<FloatsFn> {
-        self.floats.filter(|_| run >= 4)
+    pub(crate) fn floats(&self, run: usize, parts: &FloatParts) -> Option<FloatsFn> {
+        self.floats.filter(|_| run >= 4 && (self.takes_panels() || parts.are_plain()))
     }
 
     /// The kernels that this processor runs, best first.
@@ -341,7 +341,7 @@ macro_rules! kernel {
         name: $name:literal, features: [$($feature:tt),*],
         groups: $groups:ident, rows: $rows:literal, width: $width:literal,
         tile: $tile:expr $(, writes: $writes:ident)? $(, takes: $takes:ident)?, shuffle: $($shuffle:ident)::+ $(, wide: $($wide:ident)::+)?,
-        few_lines: $($few_lines:ident)::+ $(, narrow: $narrow:expr)? $(, tiny: $tiny:expr)? $(, sums: $sums:expr)? $(, small_sums: $small_sums:expr)? $(, relay: $relay:ident)? $(,)?
+        few_lines: $($few_lines:ident)::+ $(, narrow: $narrow:expr)? $(, tiny: $tiny:expr)? $(, sums: $sums:expr)? $(, floats: $floats:expr)? $(, small_sums: $small_sums:expr)? $(, relay: $relay:ident)? $(,)?
     ) => {
         pub(crate) static KERNEL: $crate::kernel::Kernel = ROW;
 
@@ -512,7 +512,7 @@ macro_rules! kernel {
                 session: None,
                 sums: [$($sums as kernel::SumsFn)?].as_slice().first().copied(),
                 small_sums: [$($small_sums as kernel::SumsFn)?].as_slice().first().copied(),
-                floats: None,
+                floats: [$($floats as kernel::FloatsFn)?].as_slice().first().copied(),
                 panels: shared.panels,
                 relay: [$(&$relay::RELAY)?].as_slice().first().copied(),
                 is_supported: || true $(&& cpu_has!($feature))*,

@@ -35,6 +35,8 @@ pub use activation::Activation;
 pub use binary::{Binary, Operation};
 pub(crate) use far::Far;
 pub(crate) use floats::FloatParts;
+#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+pub(crate) use floats::PlainFloats;
 pub use logistic::Logistic;
 pub(crate) use panels::KeptPanels;
 pub use quantize_down::QuantizeDown;
@@ -105,11 +107,6 @@ impl<'a> Finish<'a> {
             ([], Store::I32(out)) => Some(out),
             _ => None,
         }
-    }
-
-    /// Whether the sums of such a region become floats in one go, with all that is added to them.
-    pub(crate) fn makes_floats(&self, region: &Region) -> bool {
-        matches!(self.quick, Some(Quick::Floats(_))) && Floats::take(region)
     }
 
     /// How rows of sums of any number of columns become bytes in one go, with what uniform offsets add to them, if they do.

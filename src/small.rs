@@ -342,12 +342,10 @@ impl Small {
             return;
         }
         let region = self.region(ready, row_sums);
-        match kernel.floats(depth).filter(|_| finish.makes_floats(&region)) {
-            Some(multiply) => {
-                let floats = FloatParts::new(finish, &region).expect("as of all columns");
-                // SAFETY: as above.
-                unsafe { multiply(&tile, &floats) }
-            }
+        let floats = FloatParts::new(finish, &region);
+        match floats.as_ref().and_then(|floats| kernel.floats(depth, floats)).zip(floats.as_ref()) {
+            // SAFETY: as above.
+            Some((multiply, floats)) => unsafe { multiply(&tile, floats) },
             None => self.finish_tiles(tile, region, ready.spans, finish, (acc, finishing)),
         }
     }

@@ -9,7 +9,7 @@ kernel! {
     groups: FreeQuads, rows: 12, width: 32, tile: tile, writes: sums, takes: Windows,
     shuffle: shuffle_quads512, wide: shuffle_quads512, few_lines: avx512vnni_few,
     tiny: tiny::avx512::vnni::WAY,
-    sums: avx512vnni_sums::multiply, relay: avx512vnni_relay,
+    sums: avx512vnni_sums::multiply, floats: avx512vnni_sums::floats, relay: avx512vnni_relay,
 }
 
 // 12 × 32 accumulators: 24 registers, 2 for the panel, 1 for a line. So a panel of 1024 depths stays in the L1.

@@ -181,9 +181,18 @@ pub(super) struct Walk {
     pub bytes: *mut u8,
     /// Bytes from one row of the result to the next.
     pub stride: usize,
-    /// If sums are the result, what the columns add to them, and a bit for each column that there is; of two panels, of the second one.
-    pub of_cols: *const [i32; WIDTH],
+    /// Tiles that are left, if sums or floats are the result.
+    times: usize,
+    /// Then, what the columns add to sums, or [`FloatColumns`](crate::kernel::FloatColumns), which begin with that; and a bit for each
+    /// column that there is; of two panels, of the second one.
+    pub of_cols: *const i32,
     pub mask: u32,
+    /// Whether floats are confined, and to what; and what those of each row are multiplied by, or null.
+    pub is_clamped: usize,
+    pub clamp: [f32; 2],
+    pub factors: *const f32,
+    /// How often each row has what columns add, if rows differ, which add nothing else then; or null.
+    pub often: *const i32,
     /// Whether the result is so large that where sums go is fetched before.
     pub is_far: usize,
 }
@@ -229,8 +238,13 @@ impl Walk {
         sums: ptr::null(),
         bytes: ptr::null_mut(),
         stride: 0,
+        times: 0,
         of_cols: ptr::null(),
         mask: 0,
+        is_clamped: 0,
+        clamp: [0.0; 2],
+        factors: ptr::null(),
+        often: ptr::null(),
         is_far: 0,
     };
 
@@ -335,11 +349,13 @@ impl Walk {
 #[repr(C, align(64))]
 pub(super) struct Edge {
     added: MaybeUninit<[i32; MOST]>,
+    often: MaybeUninit<[i32; MOST]>,
     last: MaybeUninit<[[u8; 4]; MOST]>,
 }
 
 impl Edge {
-    pub(super) const NONE: Self = Self { added: MaybeUninit::uninit(), last: MaybeUninit::uninit() };
+    pub(super) const NONE: Self =
+        Self { added: MaybeUninit::uninit(), often: MaybeUninit::uninit(), last: MaybeUninit::uninit() };
 
     /// Finds what these rows add, and the group in which their lines end, if the depth ends within a group, of those lines of which it
     /// is not read as whole ones are: numbers for the walk's `rows` and `last`.
@@ -367,6 +383,23 @@ impl Edge {
             }
         }
         (added, last)
+    }
+}
+
+impl Edge {
+    /// How often these rows have what columns add, if rows differ, where so much more is given: numbers for the walk's `often`, or null.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn often(&mut self, given: Option<(&[i32], i32)>, rows: Range<usize>) -> *const i32 {
+        let Some((given, more)) = given else { return ptr::null() };
+        assert!(rows.len() <= MOST);
+        let often = self.often.as_mut_ptr().cast::<i32>();
+        for (first, given) in (0..).step_by(16).zip(given[rows].chunks(16)) {
+            let less = _mm512_sub_epi32(load(given), _mm512_set1_epi32(more));
+            // SAFETY: there is room for whole vectors, for `MOST` is a multiple of 16.
+            unsafe { _mm512_store_si512(often.wrapping_add(first).cast(), less) }
+        }
+        often
     }
 }
 

@@ -5,6 +5,7 @@ use crate::matrix::Block;
 
 /// What each column of a panel has of its own: `added` to sums (as often as each row has it, if rows differ) before they are multiplied
 /// by `scales`, and `biases` in the end.
+#[repr(C)]
 pub(crate) struct FloatColumns<const W: usize> {
     pub added: [i32; W],
     pub scales: [f32; W],

@@ -5,8 +5,12 @@
 //! it changes nothing: a product with 1, a sum with -0.
 
 use super::{Finish, Quick, Region, Stage, Store, Values};
+#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+use crate::kernel::relay::Terms;
 use crate::kernel::{FloatBlock, FloatClamp, FloatColumns, FloatRows, Vectors};
 use crate::matrix::Offset;
+#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+use crate::matrix::Output;
 use std::ops::Range;
 
 /// DEQUANTIZE, then MULTIPLY_F32, BIAS_F32 and CLAMP_F32, each of which may be missing.
@@ -148,6 +152,25 @@ impl<'a> FloatParts<'a> {
         self.floats.columns(&self.region.part(self.cols::<W>(panel)))
     }
 
+    /// Whether they are [`plain`](Self::plain) ones.
+    #[inline(always)]
+    pub(crate) fn are_plain(&self) -> bool {
+        #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+        return self.plain().is_some();
+        #[cfg(not(all(target_arch = "x86_64", not(only_avx2))))]
+        return false;
+    }
+
+    /// Those that are floats of 32 bits. None if they are others, or if rows add anything to sums besides how often they have what
+    /// columns add, and differ.
+    #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+    #[inline(always)]
+    pub(crate) fn plain(&self) -> Option<PlainFloats<'_>> {
+        let Store::F32(out) = self.store else { return None };
+        let (a, b) = (self.region.row_offsets.uniform(), self.region.col_offsets.uniform()?);
+        (a.is_some() || b == 0).then_some(PlainFloats { parts: self, out, offsets: (a.unwrap_or(0), b) })
+    }
+
     /// Which columns of the result are those of a panel.
     #[inline(always)]
     pub(crate) fn cols<const W: usize>(&self, panel: usize) -> Range<usize> {
@@ -177,6 +200,62 @@ impl<'a> FloatParts<'a> {
         let place = (start..start + sums.len(), cols);
         // SAFETY: this function's own promise.
         unsafe { self.floats.finish_rows(self.store, self.region, place, columns, (sums, terms), vectors) }
+    }
+}
+
+/// Parts of a result in which sums become floats the same way in all rows, but for a factor, and how often they have what columns add.
+#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+pub(crate) struct PlainFloats<'a> {
+    pub parts: &'a FloatParts<'a>,
+    pub out: &'a Output<'a, f32>,
+    offsets: (i32, i32),
+}
+
+#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+impl PlainFloats<'_> {
+    /// Where so many rows begin, and how many elements they are apart.
+    #[inline(always)]
+    pub(crate) fn place(&self, rows: usize) -> (*mut f32, usize) {
+        let region = self.parts.region;
+        assert!(rows <= region.rows.len());
+        let (first, stride) = self.out.place();
+        (first.wrapping_add(region.rows.start * stride + region.cols.start), stride)
+    }
+
+    /// What is added to the sums of so many rows.
+    #[inline(always)]
+    pub(crate) fn terms(&self, rows: usize) -> Terms<'_> {
+        let Region { row_sums, depth, .. } = *self.parts.region;
+        assert!(row_sums.is_empty() || row_sums.len() >= rows);
+        let (a, b) = self.offsets;
+        Terms { sums: row_sums, depth: a.wrapping_mul(depth as i32), times: b, bias: &[] }
+    }
+
+    /// How often each row has what columns add, and so much more, if rows differ.
+    #[inline(always)]
+    pub(crate) fn times(&self) -> Option<(&[i32], i32)> {
+        let Region { row_offsets, rows, .. } = self.parts.region;
+        match row_offsets.offset {
+            Offset::PerLine(offsets) => Some((&offsets[rows.clone()], row_offsets.shift)),
+            Offset::Uniform(_) => None,
+        }
+    }
+
+    /// What floats of each row are multiplied by, if that is not 1.
+    #[inline(always)]
+    pub(crate) fn factors(&self) -> Option<&[f32]> {
+        self.parts.floats.factors.map(|factors| &factors[self.parts.region.rows.clone()])
+    }
+
+    /// What they are confined to, if that leaves any out.
+    #[inline(always)]
+    pub(crate) fn clamp(&self) -> Option<FloatClamp> {
+        let clamp @ FloatClamp { min, max } = self.parts.floats.clamp;
+        (min > f32::NEG_INFINITY || max < f32::INFINITY).then_some(clamp)
+    }
+
+    pub(crate) fn cols(&self) -> usize {
+        self.parts.region.cols.len()
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a worker multiplies at a time: rows of a block by the columns of one panel, or of several.
 
 use super::{Desk, LHS, Product};
-use crate::kernel::{FAR_PANELS, Tile, height, tiles_of};
+use crate::kernel::{FAR_PANELS, FloatsFn, Tile, height, tiles_of};
 use crate::matrix::Lines;
 use crate::output::{Finish, FloatParts, Region, Relay, Sums};
 use crate::prepare::Prepared;
@@ -31,7 +31,7 @@ impl Stripe<'_> {
         let lines = |start: usize| lhs.lines(self.lhs, start..start + step, 0..*depth);
         let run = lines(self.rows.start).len();
         let sums = self.sums().zip(kernel.sums(run));
-        let floats = kernel.floats(run).filter(|_| self.finish.makes_floats(&self.region(self.rows.clone())));
+        let floats = self.floats(run);
         let panels = rhs.panels(self.rhs, self.cols.clone());
         for start in self.rows.clone().step_by(step) {
             let lhs = lines(start);
@@ -52,16 +52,28 @@ impl Stripe<'_> {
         true
     }
 
-    /// Of how many panels [`Stripe::multiply_slice`] takes the columns, if no relay does: two if their sums are the result, and the
-    /// kernel brings those of several to their place.
+    /// Of how many panels [`Stripe::multiply_slice`] takes the columns, if no relay does: two if their sums are the result, or become
+    /// floats, and the kernel brings those of several to their place.
     pub(super) fn together(&self) -> usize {
         let Product { kernel, sides: [lhs, rhs], blocks, row, depth, .. } = self.product;
-        if blocks.depth.pieces > 1 || rhs.is_widened() || self.sums().is_none() {
+        if blocks.depth.pieces > 1 || rhs.is_widened() {
             return 1;
         }
         let step = row.unwrap_or(self.rows.len());
         let run = lhs.lines(self.lhs, self.rows.start..self.rows.start + step, 0..*depth).len();
-        if kernel.sums(run).is_some() { 2 } else { 1 }
+        let is_direct = match self.sums() {
+            Some(_) => kernel.sums(run).is_some(),
+            None => self.floats(run).is_some(),
+        };
+        if is_direct { 2 } else { 1 }
+    }
+
+    /// How the kernel multiplies runs of so many bytes if the sums become floats, if it has a way for these.
+    fn floats(&self, run: usize) -> Option<FloatsFn> {
+        let Product { kernel, scaled, .. } = self.product;
+        let region = self.region(self.rows.clone());
+        let parts = FloatParts::new(self.finish, &region).filter(|_| scaled.is_none())?;
+        kernel.floats(run, &parts)
     }
 
     /// What these lines are multiplied by of a panel, or of several: of windows that leave runs out, what these would meet is not.
@@ -140,6 +152,18 @@ impl Stripe<'_> {
                 tile.lhs = all;
                 // SAFETY: as above, and whoever has a kernel has a CPU that runs it.
                 unsafe { multiply(&tile, &sums.part(start - self.rows.start)) }
+                continue;
+            }
+            if finishes
+                && slices == 1
+                && !kernel.takes_panels()
+                && let Some(multiply) = self.floats(all.len())
+            {
+                tile.lhs = all;
+                let region = self.region(start..start + step);
+                let floats = FloatParts::new(self.finish, &region).expect("as of all rows");
+                // SAFETY: as above.
+                unsafe { multiply(&tile, &floats) }
                 continue;
             }
             tile.height = height(step, kernel.together(&all));

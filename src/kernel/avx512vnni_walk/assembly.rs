@@ -1,7 +1,8 @@
 //! The assembly of a tile: its groups, and between them rows of the tile before. The compiler would run out of registers: 24 sums,
 //! 2 vectors of a panel and 1 of a line leave 5 to a row.
 
-use super::{End, FEW, Walk, kind, lhs};
+use super::{End, FEW, WIDTH, Walk, kind, lhs};
+use crate::kernel::dequantize::FloatColumns;
 use crate::kernel::panel::Panel;
 use crate::kernel::requantize::near;
 use std::arch::asm;
@@ -39,6 +40,52 @@ macro_rules! begin {
             ".endif\n",
             ".endif\n",
         )
+    };
+}
+
+/// The same, where rows have what their column adds more or less often.
+#[rustfmt::skip]
+macro_rules! begin_times {
+    ($row:literal, $first:literal, $second:literal, $line:literal) => {
+        concat!(
+            ".if {ROWS} > ", $row, "\n",
+            "vpmulld ", $first, ", zmm24, dword ptr [{b} + 4*", $row, "]{{1to16}}\n",
+            ".if {WIDE}\n",
+            "vpmulld ", $second, ", zmm25, dword ptr [{b} + 4*", $row, "]{{1to16}}\n",
+            ".endif\n",
+            ".endif\n",
+        )
+    };
+}
+
+/// Either of these, of the result's sums or floats.
+#[rustfmt::skip]
+macro_rules! begin_result {
+    ($rows:ident, $begin:ident, $begin_times:ident) => {
+        concat!(
+            ".if {FLOATS}\n",
+            "mov {b}, [{walk} + {OFTEN}]\n",
+            "test {b}, {b}\n",
+            "jz 33f\n",
+            $rows!($begin_times),
+            "jmp 34f\n",
+            "33:\n",
+            ".endif\n",
+            $rows!($begin),
+            "34:\n",
+        )
+    };
+}
+
+macro_rules! begin_sums_of_rows {
+    () => {
+        begin_result!(rows, begin, begin_times)
+    };
+}
+
+macro_rules! begin_rows_before {
+    () => {
+        rows!(begin)
     };
 }
 
@@ -130,12 +177,39 @@ macro_rules! put {
     };
 }
 
+/// Sums of a row become floats, each by what its column has.
+#[rustfmt::skip]
+macro_rules! become_floats {
+    ($row:literal $(, [$sum:literal, $at:literal])*) => {
+        concat!(
+            $("vcvtdq2ps ", $sum, ", ", $sum, "\n", "vmulps ", $sum, ", ", $sum, ", [{cols} + {SCALES} + ", $at, "]\n",)*
+            "test {factors}, {factors}\n",
+            "jz 26f\n",
+            $("vmulps ", $sum, ", ", $sum, ", dword ptr [{factors} + 4*", $row, "]{{1to16}}\n",)*
+            "26:\n",
+            $("vaddps ", $sum, ", ", $sum, ", [{cols} + {BIASES} + ", $at, "]\n",)*
+            "cmp qword ptr [{walk} + {IS_CLAMPED}], 0\n",
+            "je 27f\n",
+            // Which of two zeros, and that NaN stays, is what the order of operands says.
+            "vbroadcastss zmm31, dword ptr [{walk} + {CLAMP}]\n",
+            $("vmaxps ", $sum, ", zmm31, ", $sum, "\n",)*
+            "vbroadcastss zmm31, dword ptr [{walk} + {CLAMP} + 4]\n",
+            $("vminps ", $sum, ", zmm31, ", $sum, "\n",)*
+            "27:\n",
+        )
+    };
+}
+
 /// To their row of the result.
 #[rustfmt::skip]
 macro_rules! put_out {
     ($row:literal, $first:literal, $second:literal, $line:literal) => {
         concat!(
             ".if {ROWS} > ", $row, "\n",
+            ".if {FLOATS}\n",
+            ".if {WIDE}\n", become_floats!($row, [$first, "0"], [$second, "64"]),
+            ".else\n", become_floats!($row, [$first, "0"]), ".endif\n",
+            ".endif\n",
             "vmovdqu32 [{to}]{{k2}}, ", $first, "\n",
             ".if {WIDE}\n",
             "vmovdqu32 [{to} + 64]{{k3}}, ", $second, "\n",
@@ -235,12 +309,12 @@ pub(super) static KNOWN: Known = {
 /// All rows' sums.
 #[rustfmt::skip]
 macro_rules! begin_all {
-    ($of_cols:literal) => {
+    ($of_cols:literal, $begin:ident) => {
         concat!(
             "vmovdqu64 zmm24, [", $of_cols, "]\n",
             "vmovdqu64 zmm25, [", $of_cols, " + 64]\n",
             "mov {a}, [{walk} + {OF_ROWS}]\n",
-            rows!(begin),
+            $begin!(),
             turn!(),
             "mov {ahead}, [{walk} + {AHEAD}]\n",
             go!(lines),
@@ -337,7 +411,15 @@ macro_rules! next_tile {
             "add [{walk} + {FIRST}], {a}\n",
             "add qword ptr [{walk} + {OF_ROWS}], 4*{ROWS}\n",
             "add qword ptr [{walk} + {LAST}], 4*{ROWS}\n",
-            "dec {times}\n",
+            "test {factors}, {factors}\n",
+            "jz 28f\n",
+            "add {factors}, 4*{ROWS}\n",
+            "28:\n",
+            "cmp qword ptr [{walk} + {OFTEN}], 0\n",
+            "je 29f\n",
+            "add qword ptr [{walk} + {OFTEN}], 4*{ROWS}\n",
+            "29:\n",
+            "dec qword ptr [{walk} + {TIMES}]\n",
             "jnz 90b\n",
         )
     };
@@ -352,6 +434,8 @@ macro_rules! begin_sums {
             "kmovw k3, [{walk} + {MASK} + 2]\n",
             "mov {to}, [{walk} + {TO}]\n",
             "mov {stride}, [{walk} + {STRIDE}]\n",
+            "mov {cols}, [{walk} + {OF_COLS}]\n",
+            "mov {factors}, [{walk} + {FACTORS}]\n",
         )
     };
 }
@@ -386,7 +470,7 @@ macro_rules! fetch_row {
 
 macro_rules! end_sums {
     () => {
-        "mov [{walk} + {TO}], {to}\n"
+        concat!("mov [{walk} + {TO}], {to}\n", "mov [{walk} + {FACTORS}], {factors}\n")
     };
 }
 
@@ -529,6 +613,30 @@ macro_rules! walk_two {
     };
 }
 
+/// The same, of sums, or floats, that are the result.
+macro_rules! walk_to_result {
+    ($walk_of:ident, $assembly:expr, $walk:ident, {$($own:tt)*}) => {
+        $walk_of!($assembly, $walk, {
+            $($own)*
+            to = out(reg) _,
+            stride = out(reg) _,
+            cols = out(reg) _,
+            factors = out(reg) _,
+            FLOATS = const FLOATS as usize,
+            TIMES = const offset_of!(Walk, times),
+            OF_COLS = const offset_of!(Walk, of_cols),
+            FACTORS = const offset_of!(Walk, factors),
+            OFTEN = const offset_of!(Walk, often),
+            CLAMP = const offset_of!(Walk, clamp),
+            IS_CLAMPED = const offset_of!(Walk, is_clamped),
+            SCALES = const offset_of!(FloatColumns<WIDTH>, scales),
+            BIASES = const offset_of!(FloatColumns<WIDTH>, biases),
+            MASK = const offset_of!(Walk, mask),
+            IS_FAR = const offset_of!(Walk, is_far),
+        })
+    };
+}
+
 /// The same, of sums that become bytes.
 macro_rules! walk_beside {
     ($walk_of:ident, $assembly:expr, $walk:ident, $start:ident, $before:ident, $sure:ident, {$($own:tt)*}) => {
@@ -563,24 +671,25 @@ macro_rules! walk_beside {
 }
 
 impl Walk {
-    /// Multiplies the lines of so many tiles, one at least, and brings their sums, to which rows and columns add theirs, to their place.
-    /// Unless it is wide, only the first half of the columns. Ends at the next tile.
+    /// Multiplies the lines of so many tiles, one at least, and brings their sums, to which rows and columns add theirs, to their place;
+    /// or floats, which they become. Unless it is wide, only the first half of the columns. Ends at the next tile.
     ///
     /// # Safety
     /// Everything that it points at may be read or written, as far as it says.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-    pub(in crate::kernel) unsafe fn sum<const ROWS: usize, const LHS: usize, const WIDE: bool>(
+    pub(in crate::kernel) unsafe fn sum<const ROWS: usize, const LHS: usize, const WIDE: bool, const FLOATS: bool>(
         &mut self,
         times: usize,
     ) {
+        self.times = times;
         // SAFETY: this function's own promise.
         unsafe {
-            walk_one!(
+            walk_to_result!(
+                walk_one,
                 concat!(
                     begin_sums!(),
                     "90:\n",
-                    "mov {count}, [{walk} + {OF_COLS}]\n",
-                    begin_all!("{count}"),
+                    begin_all!("{cols}", begin_sums_of_rows),
                     fetch_out!(rows, fetch_row),
                     rest_of_runs!(pairs, group, dot, lines),
                     ends!(put_out),
@@ -588,14 +697,7 @@ impl Walk {
                     end_sums!(),
                 ),
                 self,
-                {
-                    times = inout(reg) times => _,
-                    to = out(reg) _,
-                    stride = out(reg) _,
-                    OF_COLS = const offset_of!(Walk, of_cols),
-                    MASK = const offset_of!(Walk, mask),
-                    IS_FAR = const offset_of!(Walk, is_far),
-                }
+                {}
             );
         }
     }
@@ -617,7 +719,7 @@ impl Walk {
             walk_beside!(
                 walk_one,
                 concat!(
-                    begin_all!("{bytes} + {ADDED}"),
+                    begin_all!("{bytes} + {ADDED}", begin_rows_before),
                     begin_bytes!("{panel} + {MASK}"),
                     rows_before!(group, [dot, dot_beside], dot_beside),
                     rest_of_runs!(pairs, group, dot, lines),
@@ -640,15 +742,19 @@ impl Walk {
     /// # Safety
     /// As for one.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-    pub(in crate::kernel) unsafe fn sum_two<const ROWS: usize, const LHS: usize>(&mut self, times: usize) {
+    pub(in crate::kernel) unsafe fn sum_two<const ROWS: usize, const LHS: usize, const FLOATS: bool>(
+        &mut self,
+        times: usize,
+    ) {
+        self.times = times;
         // SAFETY: this function's own promise.
         unsafe {
-            walk_two!(
+            walk_to_result!(
+                walk_two,
                 concat!(
                     begin_sums!(),
                     "90:\n",
-                    "mov {count}, [{walk} + {OF_COLS}]\n",
-                    begin_two!("{count}", "{count} + 128"),
+                    begin_two!("{cols}", "{cols} + {NEXT}", begin_sums_of_two),
                     fetch_out!(rows_of_two, fetch_row_of_two),
                     rest_of_runs!(nothing, group_of_two, dot_two, lines_of_two),
                     ends_of_two!(put_out_two),
@@ -657,12 +763,10 @@ impl Walk {
                 ),
                 self,
                 {
-                    times = inout(reg) times => _,
-                    to = out(reg) _,
-                    stride = out(reg) _,
-                    OF_COLS = const offset_of!(Walk, of_cols),
-                    MASK = const offset_of!(Walk, mask),
-                    IS_FAR = const offset_of!(Walk, is_far),
+                    NEXT = const match FLOATS {
+                        true => size_of::<FloatColumns<WIDTH>>(),
+                        false => size_of::<[i32; WIDTH]>(),
+                    },
                 }
             );
         }
@@ -684,7 +788,7 @@ impl Walk {
             walk_beside!(
                 walk_two,
                 concat!(
-                    begin_two!("{bytes} + {ADDED}", "{bytes} + {ADDED} + {PANEL}"),
+                    begin_two!("{bytes} + {ADDED}", "{bytes} + {ADDED} + {PANEL}", begin_rows_of_two),
                     begin_bytes!("{panel} + {MASK} + {PANEL}"),
                     "kxnord k3, k3, k3\n",
                     rows_before!(group_of_two, [dot_left, dot_right], dot_both),

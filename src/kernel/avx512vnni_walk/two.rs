@@ -44,17 +44,43 @@ macro_rules! fetch_row_of_two {
     };
 }
 
+#[rustfmt::skip]
+macro_rules! begin_times_of_two {
+    ($row:literal, $first:literal, $second:literal, $third:literal, $fourth:literal, $line:literal) => {
+        concat!(
+            ".if {ROWS} > ", $row, "\n",
+            "vpmulld ", $first, ", zmm24, dword ptr [{b} + 4*", $row, "]{{1to16}}\n",
+            "vpmulld ", $second, ", zmm25, dword ptr [{b} + 4*", $row, "]{{1to16}}\n",
+            "vpmulld ", $third, ", zmm26, dword ptr [{b} + 4*", $row, "]{{1to16}}\n",
+            "vpmulld ", $fourth, ", zmm27, dword ptr [{b} + 4*", $row, "]{{1to16}}\n",
+            ".endif\n",
+        )
+    };
+}
+
+macro_rules! begin_sums_of_two {
+    () => {
+        begin_result!(rows_of_two, begin_row_of_two, begin_times_of_two)
+    };
+}
+
+macro_rules! begin_rows_of_two {
+    () => {
+        rows_of_two!(begin_row_of_two)
+    };
+}
+
 /// All rows' sums, which begin with what their row and their columns, those of either panel, add.
 #[rustfmt::skip]
 macro_rules! begin_two {
-    ($of_cols:literal, $of_others:literal) => {
+    ($of_cols:literal, $of_others:literal, $begin:ident) => {
         concat!(
             "vmovdqu64 zmm24, [", $of_cols, "]\n",
             "vmovdqu64 zmm25, [", $of_cols, " + 64]\n",
             "vmovdqu64 zmm26, [", $of_others, "]\n",
             "vmovdqu64 zmm27, [", $of_others, " + 64]\n",
             "mov {a}, [{walk} + {OF_ROWS}]\n",
-            rows_of_two!(begin_row_of_two),
+            $begin!(),
             "mov {c}, [{walk} + {DISTANCE}]\n",
             go!(lines_of_two),
         )
@@ -211,6 +237,9 @@ macro_rules! put_two {
 macro_rules! put_out_two {
     ($row:literal, $first:literal, $second:literal, $third:literal, $fourth:literal) => {
         concat!(
+            ".if {FLOATS}\n",
+            become_floats!($row, [$first, "0"], [$second, "64"], [$third, "{NEXT}"], [$fourth, "{NEXT} + 64"]),
+            ".endif\n",
             "vmovdqu64 [{to}], ", $first, "\n",
             "vmovdqu64 [{to} + 64], ", $second, "\n",
             "vmovdqu32 [{to} + 128]{{k2}}, ", $third, "\n",
