@@ -25,6 +25,9 @@ const qb_variant kVariants[] = {
     {"matmul_u8s8u8_zpa_kn", 'u', 's', 'u', 0, 1, 0},
     {"matmul_u8s8u8", 'u', 's', 'u', 1, 0, 0},
     {"matmul_u8s8u8_zpa", 'u', 's', 'u', 1, 1, 0},
+    {"matmul_u8s8f32_kn", 'u', 's', 'f', 0, 0, 0},
+    {"matmul_u8s8f32", 'u', 's', 'f', 1, 0, 0},
+    {"matmul_u8s8f32_zpa", 'u', 's', 'f', 1, 1, 0},
     {"matmul_s8s8s32", 's', 's', 'i', 1, 0, 0},
     {"matmul_u8u8s32_kn", 'u', 'u', 'i', 0, 0, 0},  // refused by most builds
     {"sgemm", 'f', 'f', 'f', 0, 0, 0},
@@ -80,14 +83,14 @@ struct Primitive : Product {
     add_attribute_arguments(v);
   }
 
+  static bool is_scaled(const qb_variant &v) { return v.a != 'f' && v.out != 'i'; }
+
   static primitive_attr attributes(const qb_variant &v) {
     primitive_attr at;
     if (v.zp_a) at.set_zero_points_mask(DNNL_ARG_SRC, 0);
     if (v.zp_b) at.set_zero_points_mask(DNNL_ARG_WEIGHTS, 0);
-    if (v.out == 'u') {
-      at.set_zero_points_mask(DNNL_ARG_DST, 0);
-      at.set_scales_mask(DNNL_ARG_SRC, 0);
-    }
+    if (v.out == 'u') at.set_zero_points_mask(DNNL_ARG_DST, 0);
+    if (is_scaled(v)) at.set_scales_mask(DNNL_ARG_SRC, 0);
     return at;
   }
 
@@ -104,10 +107,8 @@ struct Primitive : Product {
     const memory::desc integer({1}, memory::data_type::s32, tag::a), real({1}, memory::data_type::f32, tag::a);
     if (v.zp_a) arguments[DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_SRC] = memory(integer, cpu, &q.za);
     if (v.zp_b) arguments[DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_WEIGHTS] = memory(integer, cpu, &q.zb);
-    if (v.out == 'u') {
-      arguments[DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_DST] = memory(integer, cpu, &q.zc);
-      arguments[DNNL_ARG_ATTR_SCALES | DNNL_ARG_SRC] = memory(real, cpu, &q.scale);
-    }
+    if (v.out == 'u') arguments[DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_DST] = memory(integer, cpu, &q.zc);
+    if (is_scaled(v)) arguments[DNNL_ARG_ATTR_SCALES | DNNL_ARG_SRC] = memory(real, cpu, &q.scale);
   }
 
   void run() override {

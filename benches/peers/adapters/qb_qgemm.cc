@@ -77,6 +77,9 @@ const Variant kVariants[] = {
     {{"gemm_u8s8u8_kn_prepared", 'u', 's', 'u', 0, 0, 0}, {kKn, kPrepared}},
     {{"gemm_u8s8u8_pack", 'u', 's', 'u', 1, 0, 0}, {kPacked, kPrepared}},
     {{"gemm_u8s8u8_zpa_kn", 'u', 's', 'u', 0, 1, 0}, {kKn, kGemm}},
+    {{"gemm_u8s8f32_kn_prepared", 'u', 's', 'f', 0, 0, 0}, {kKn, kPrepared}},
+    {{"gemm_u8s8f32_pack", 'u', 's', 'f', 1, 0, 0}, {kPacked, kPrepared}},
+    {{"gemm_u8s8f32_zpa_pack", 'u', 's', 'f', 1, 1, 0}, {kPacked, kPrepared}},
     {{"gemm_u8s8u8_zpa_pack", 'u', 's', 'u', 1, 1, 0}, {kPacked, kPrepared}},
     {{"gemm_s8s8s32_pack", 's', 's', 'i', 1, 0, 0}, {kPacked, kPrepared}},
 };
