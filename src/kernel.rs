@@ -236,6 +236,12 @@ impl Kernel {
         self.small_sums.filter(|_| run >= 4)
     }
 
+    /// Whether it makes plain floats of sums that are in registers.
+    #[inline(always)]
+    pub(crate) fn makes_plain_floats(&self) -> bool {
+        self.floats.is_some()
+    }
+
     /// As [`Kernel::sums`], if they become such floats: plain ones, unless it takes all panels.
     #[inline(always)]
     pub(crate) fn floats(&self, run: usize, parts: &FloatParts) -> Option<FloatsFn> {
@@ -501,6 +507,7 @@ macro_rules! kernel {
                     lines: $($few_lines)::+::LINES,
                     is_fetched: true,
                     packed: $($few_lines)::+::PACKED,
+                    narrow: $($few_lines)::+::NARROW,
                 },
                 add_segment: shared.add_segment,
                 finish: shared.finish,

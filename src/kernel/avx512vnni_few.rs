@@ -13,7 +13,7 @@ use std::ops::Range;
 // 24 accumulators at most, as many registers for the operand as lines, 1 for a few line.
 few_lines! {
     features: ["avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vnni"], lanes: 16, group: 4, columns: 64,
-    rows: [1 2 3 4 5 6] by 4, packed: [64..65, 0..129],
+    rows: [1 2 3 4 5 6] by 4, packed: [64..65, 0..129], narrow: 128,
 }
 
 #[inline]
