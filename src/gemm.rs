@@ -56,7 +56,7 @@ pub(crate) fn gemm_in(
     let fits = if rhs.is_part() { rhs.first() + shape.cols <= cols } else { shape.cols == cols };
     assert!(shape.rows == rows && fits, "the result has another shape");
     if workspace.is_none()
-        && tiny::pays(context.kernel, finish, shape)
+        && tiny::pays(context.kernel, finish, rhs, shape)
         && let Some(tiny) = Tiny::new(context.kernel, lhs, rhs, shape, false)
     {
         return tiny.run(context, finish);
@@ -85,7 +85,7 @@ fn gemm_by_walk(
     };
     if workspace.is_none()
         && threads == 1
-        && tiny::pays(context.kernel, finish, shape)
+        && tiny::pays(context.kernel, finish, rhs, shape)
         && let Some(tiny) = Tiny::new(context.kernel, lhs, rhs, shape, are_large(lhs, rhs))
     {
         return tiny.run(context, finish);

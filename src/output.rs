@@ -116,6 +116,12 @@ impl<'a> Finish<'a> {
         Some(BytesOf { make: ways.bytes, kept: self.kept(offsets), layer, store: &self.store, offsets })
     }
 
+    /// Whether sums become floats of 32 bits in one go, if no more than offsets forbids it.
+    #[inline(always)]
+    pub(crate) fn makes_plain_floats(&self) -> bool {
+        matches!((&self.quick, &self.store), (Some(Quick::Floats(_)), Store::F32(_)))
+    }
+
     /// Whether its bytes may be those of a relay, and that pays.
     #[inline(always)]
     pub(crate) fn relays(&self, kernel: &Kernel, shape: Shape) -> bool {
