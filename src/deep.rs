@@ -149,6 +149,9 @@ impl<'a> Deep<'a> {
                 lhs > l2 / 2 && (are_few_tiles || is_long)
             }
             Rhs::Operand(rhs) => {
+                if rows <= FEW_ROWS[1] && self.plain.kernel.few_lines.is_narrow(rhs) {
+                    return true;
+                }
                 let is_far = (rows + cols).saturating_mul(depth) >= l2;
                 let is_long = match rhs.order {
                     Order::DepthContiguous => rows > FEW_ROWS[0] && cols <= MOST_COLS && lhs > l2 / 4,

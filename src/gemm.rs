@@ -280,6 +280,14 @@ fn with_walk<R>(
     {
         return then(Walk::Small(small, lhs, rhs));
     }
+    // What is to be packed, but is too much for a small product, is packed and multiplied slice by slice.
+    if shape.rows == lines
+        && rhs.operand().is_some_and(|rhs| context.kernel.few_lines.is_narrow(rhs))
+        && let Some(deep) = &Deep::new(context, lhs, rhs, shape, threads)
+        && deep.pays()
+    {
+        return then(Walk::Deep(deep));
+    }
     // Beside so many lines an RHS had better be packed for a narrow kernel.
     let is_narrow = || lines >= ROWS_WORTH_LOOKING && Narrow::new(shape.kernel(context.kernel), lhs, rhs).is_some();
     if !are_few

@@ -70,8 +70,10 @@ impl FewLines {
     /// Whether to pack an RHS beside so few rows takes less time than to read it where it lies.
     #[inline(always)]
     pub(crate) fn should_pack(&self, rows: usize, rhs: &Operand) -> bool {
+        if self.is_narrow(rhs) {
+            return true;
+        }
         let (order, is_worth_it) = match rhs.order {
-            Order::LineContiguous if rhs.lines <= self.narrow => return true,
             Order::DepthContiguous if rows > 2 => (0, true),
             Order::DepthContiguous => {
                 (0, rhs.depth <= DEPTH_BESIDE_TWO_ROWS && (rows > 1 || rhs.lines <= LINES_BESIDE_ONE_ROW))
@@ -79,6 +81,13 @@ impl FewLines {
             Order::LineContiguous => (1, rows >= ROWS_WORTH_PACKING && rhs.lines >= COLS_WORTH_PACKING),
         };
         is_worth_it && self.packed[order].contains(&rhs.depth)
+    }
+
+    /// Whether it had better be packed beside any few rows, for its lines, contiguous at each depth, are no more than
+    /// [`narrow`](Self::narrow).
+    #[inline(always)]
+    pub(crate) fn is_narrow(&self, rhs: &Operand) -> bool {
+        rhs.order == Order::LineContiguous && rhs.lines <= self.narrow
     }
 
     /// How many sums of each of the few lines are written for so many lines of the operand.
