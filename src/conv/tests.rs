@@ -285,6 +285,9 @@ fn every_kernel_agrees_on_layers_of_many_blocks() {
         };
         let want_bytes: Vec<u8> = want.iter().enumerate().map(scaled).collect();
         assert!(want_bytes.iter().any(|&byte| byte > 20 && byte < 235));
+        let scales: Vec<f32> = (0..shape.1).map(|o| 0.01 + o as f32 * 0.001).collect();
+        let want_floats: Vec<f32> =
+            want.iter().zip(scales.iter().cycle()).map(|(sum, scale)| *sum as f32 * scale).collect();
         for context in CONTEXTS.iter().filter(|context| context.kernel.name != "scalar") {
             let who = format!("{} with {} threads, {groups} groups, {offset}", context.kernel.name, context.threads());
             let mut got = vec![7; want.len()];
@@ -295,6 +298,11 @@ fn every_kernel_agrees_on_layers_of_many_blocks() {
             let store = Store::U8(Output::new(&mut bytes, shape, shape.1), Cast::Saturating);
             problem.convolve(context, context.kernel, &Finish::new(&[Stage::Scale(scale)], store), false);
             assert!(bytes == want_bytes, "{who}, bytes");
+            let mut floats = vec![7.0; want.len()];
+            let store = Store::F32(Output::new(&mut floats, shape, shape.1));
+            let stages = [Stage::Dequantize(Values::PerCol(&scales))];
+            problem.convolve(context, context.kernel, &Finish::new(&stages, store), false);
+            assert!(floats == want_floats, "{who}, floats");
         }
     }
 }

@@ -150,15 +150,81 @@ proptest! {
     }
 }
 
+/// Rows so far apart that no second cache holds the result: what is fetched before it is written is nobody else's to see.
+#[test]
+fn results_further_away_than_caches_are_written_where_they_belong() {
+    let (shape, depth, stride) = ((30, 106), 70, 40_001);
+    let (lhs, rhs) = (noise(1, false, shape.0 * depth), noise(2, false, shape.1 * depth));
+    let operand = |data, lines, encoding| Operand::new(data, (lines, depth), depth, Order::DepthContiguous, encoding);
+    let number = |encoding: Encoding, byte: u8| i64::from(encoding.decode(byte));
+    let sums = reference::product(
+        (shape.0, shape.1, depth),
+        |i, d| number(Encoding::U8, lhs[i * depth + d]),
+        |d, j| number(Encoding::S8, rhs[j * depth + d]),
+    );
+    let want = |row: usize, col: usize| sums[row * shape.1 + col];
+    let stages = [Stage::Dequantize(Values::Uniform(0.25))];
+    for context in CONTEXTS.iter() {
+        for way in 0..6 {
+            let (lhs, rhs) = (operand(&lhs, shape.0, Encoding::U8), operand(&rhs, shape.1, Encoding::S8));
+            let sides = [lhs, rhs].map(|side| Factor::new(side, Offset::Uniform(0)));
+            let multiply = |finish: &Finish| gemm_by(way, context, &sides[0], &sides[1], finish);
+            let (mut ints, mut floats) = (vec![7; shape.0 * stride], vec![7.0; shape.0 * stride]);
+            let is_way = multiply(&Finish::new(&[], Store::I32(Output::new(&mut ints, shape, stride))));
+            multiply(&Finish::new(&stages, Store::F32(Output::new(&mut floats, shape, stride))));
+            for (i, (int, float)) in ints.into_iter().zip(floats).enumerate().filter(|_| is_way) {
+                let (row, col) = (i / stride, i % stride);
+                let want = if col < shape.1 { (want(row, col), want(row, col) as f32 * 0.25) } else { (7, 7.0) };
+                assert!((int, float) == want, "{}, way {way}, row {row}, column {col}", context.kernel.name);
+            }
+        }
+    }
+}
+
+/// Numbers that are none stay so, whatever they are confined to, and 0 keeps its sign.
+#[test]
+fn what_is_confined_may_be_no_number() {
+    let (shape, depth) = ((30, 70), 40);
+    let (lhs, rhs) = (vec![0; shape.0 * depth], vec![0; shape.1 * depth]);
+    let operand = |data, lines, encoding| Operand::new(data, (lines, depth), depth, Order::DepthContiguous, encoding);
+    let scales: Vec<f32> = (0..shape.1).map(|col| [1.0, -1.0, f32::NAN, f32::INFINITY][col % 4]).collect();
+    let stages = [Stage::Dequantize(Values::PerCol(&scales)), Stage::ClampF32 { min: 0.0, max: 0.0 }];
+    for context in CONTEXTS.iter() {
+        for way in 0..6 {
+            let mut result = vec![7.0; shape.0 * shape.1];
+            let finish = Finish::new(&stages, Store::F32(Output::new(&mut result, shape, shape.1)));
+            let lhs = Factor::new(operand(&lhs, shape.0, Encoding::U8), Offset::Uniform(0));
+            let rhs = Factor::new(operand(&rhs, shape.1, Encoding::S8), Offset::Uniform(0));
+            if !gemm_by(way, context, &lhs, &rhs, &finish) {
+                continue;
+            }
+            for (i, x) in result.into_iter().enumerate() {
+                let is_right = match i % shape.1 % 4 {
+                    // 0 times infinity is none, too.
+                    2 | 3 => x.is_nan(),
+                    odd => x == 0.0 && x.is_sign_negative() == (odd == 1),
+                };
+                assert!(is_right, "{}, way {way}: {x} in column {}", context.kernel.name, i % shape.1);
+            }
+        }
+    }
+}
+
 #[test]
 fn wide_and_deep_products_become_floats() {
-    // More panels than stay near; and lines of which no cache line is the first, so long that not all of them is copied.
-    for shape in [(70, 1100, 70), (70, 130, 1310)] {
+    // More panels than stay near; lines of which no cache line is the first, so long that not all of them is copied; and more rows than
+    // are multiplied by all panels before the next.
+    for (shape, differ) in [
+        ((70, 1100, 70), [true, false]),
+        ((70, 130, 1310), [true, false]),
+        ((450, 106, 70), [false, false]),
+        ((1600, 45, 30), [false, false]),
+    ] {
         check(&Floats {
             shape,
             encodings: [Encoding::U8, Encoding::S8],
             offsets: [-3, 5],
-            differ: [true, false],
+            differ,
             is_packed: true,
             seed: 7,
             scale_axis: 2,
