@@ -83,11 +83,11 @@ impl FewLines {
         is_worth_it && self.packed[order].contains(&rhs.depth)
     }
 
-    /// Whether it had better be packed beside any few rows, for its lines, contiguous at each depth, are no more than
-    /// [`narrow`](Self::narrow).
+    /// Whether it had better be packed beside any few rows, for its lines, contiguous at each depth, are as many as are multiplied
+    /// together, but no more than [`narrow`](Self::narrow).
     #[inline(always)]
     pub(crate) fn is_narrow(&self, rhs: &Operand) -> bool {
-        rhs.order == Order::LineContiguous && rhs.lines <= self.narrow
+        rhs.order == Order::LineContiguous && (self.lines..=self.narrow).contains(&rhs.lines)
     }
 
     /// How many sums of each of the few lines are written for so many lines of the operand.

@@ -120,7 +120,9 @@ impl Call {
 
     /// The same, with one side packed.
     fn run_packed(&self, options: &GemmOptions) -> (Status, Block) {
-        let (mut sides, mut packed) = ([self.lhs, self.rhs], null_mut());
+        // What lies beyond a struct of a later version, as some say that they are, is not copied with it.
+        let known = |side| RawOperand { struct_size: size_of::<RawOperand>(), ..side };
+        let (mut sides, mut packed) = ([self.lhs, self.rhs].map(known), null_mut());
         let side = &mut sides[usize::from(self.pack.side == QGEMM_RHS)];
         // SAFETY: its elements are as many as it says.
         let status = unsafe { qgemm_pack(side, &self.pack, &mut packed) };
