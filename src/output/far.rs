@@ -6,7 +6,7 @@ use crate::matrix::{Output, Runs};
 use std::ops::Range;
 
 /// Such a result. What is to be written there is fetched while it is computed: stores that have to wait for it hold up all that comes
-/// after them. (With Zen 4 sums of 3 to 15 MB took up to 1.2 times as long. Whether it pays on Arm has not been measured.)
+/// after them. (With Zen 4 sums of 2 to 15 MB took up to 1.3 times as long. Whether it pays on Arm has not been measured.)
 pub(crate) struct Far {
     place: Runs,
     /// Bytes of an element.
