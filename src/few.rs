@@ -235,7 +235,7 @@ impl Few<'_> {
 /// So many lines are few beside an operand of this order.
 fn most(kernel: &Kernel, order: Order) -> usize {
     match order {
-        Order::DepthContiguous if kernel.sums(usize::MAX).is_some() => MOST_BESIDE_PANELS,
+        Order::DepthContiguous if kernel.sums_windows() => MOST_BESIDE_PANELS,
         Order::DepthContiguous => MOST[0],
         Order::LineContiguous => MOST[1],
     }

@@ -4,12 +4,13 @@
 //! holds one knows that the processor runs it: that is the whole safety argument for calling its functions.
 
 use crate::error::Error;
-use crate::matrix::{Encoding, Operand};
+use crate::matrix::{Encoding, Lines, Operand};
 use crate::output::{FinishFn, FloatParts, Sums};
 use crate::pack::{Groups, PackLhsFn, PackPatchesFn, PackRhsFn, SumLinesFn, Ways};
 use crate::planes::ExpandFn;
 use crate::reading::Reading;
 use crate::segment::AddSegmentFn;
+use crate::span::Spans;
 use once_cell::sync::Lazy;
 use session::Session;
 
@@ -72,7 +73,9 @@ pub struct Kernel {
     sums: Option<SumsFn>,
     /// The same of a small product only, of lines that are one run and are multiplied in tiles as high as the tile says.
     small_sums: Option<SumsFn>,
-    /// The same, if they become floats.
+    /// Whether that is for strips of larger products, too.
+    takes_strips: bool,
+    /// The same as either, if sums become floats.
     floats: Option<FloatsFn>,
     /// How tiles become bytes by panels that are ready, if it has a way of its own.
     pub(crate) panels: Option<&'static PanelFns>,
@@ -218,16 +221,42 @@ impl Kernel {
         self.large.is_some_and(|large| macs >= large.macs && is_any(&large) && (large.pays)(lines, depth))
     }
 
-    /// How it multiplies all lines of a product of one slice at once, in runs of so many bytes, if the sums are the result.
+    /// How it multiplies such lines of a product of one slice, all at once, if the sums are the result.
     #[inline(always)]
-    pub(crate) fn sums(&self, run: usize) -> Option<SumsFn> {
-        self.sums.filter(|_| run >= 4)
+    pub(crate) fn sums(&self, lines: &Lines) -> Option<SumsFn> {
+        let of_strips = self.small_sums.filter(|_| self.takes_strips);
+        self.sums.or(of_strips).filter(|_| self.takes_all(lines))
+    }
+
+    /// Whether it does so whatever the lines are, windows among them.
+    #[inline(always)]
+    pub(crate) fn sums_windows(&self) -> bool {
+        self.sums.is_some()
+    }
+
+    /// Whether it multiplies all of such lines at once.
+    #[inline(always)]
+    fn takes_all(&self, lines: &Lines) -> bool {
+        lines.len() >= 4 && (self.sums_windows() || lines.runs() == 1 && lines.left_out() == [0, 0])
+    }
+
+    /// How many panels of such a depth it had better multiply together that way, in strips as many as stay near. Windows may leave some
+    /// of a panel out.
+    #[inline(always)]
+    pub(crate) fn panels_at_once(&self, depth: usize, by_windows: bool) -> usize {
+        /// Half of the fastest cache.
+        const NEAR: usize = 16 << 10;
+        match (self.sums_windows(), self.takes_strips && !by_windows) {
+            (true, _) => 2,
+            (false, true) => (NEAR / (depth * self.width)).max(1),
+            (false, false) => 1,
+        }
     }
 
     /// The same of a small product, of lines that are one run of so many bytes.
     #[inline(always)]
     pub(crate) fn sums_of_small(&self, run: usize) -> Option<SumsFn> {
-        self.sums(run).or(self.small_sums(run))
+        self.sums.filter(|_| run >= 4).or(self.small_sums(run))
     }
 
     /// The same, if it has a way only for that: by some columns that are packed before the next.
@@ -236,16 +265,23 @@ impl Kernel {
         self.small_sums.filter(|_| run >= 4)
     }
 
-    /// Whether it makes plain floats of sums that are in registers.
+    /// How many plain floats at least it had better make of sums that are in registers, rather than of a tiny product's, if it does.
     #[inline(always)]
-    pub(crate) fn makes_plain_floats(&self) -> bool {
-        self.floats.is_some()
+    pub(crate) fn floats_in_registers(&self) -> Option<usize> {
+        /// With AVX-512 VNNI 61 x 73 x 8 takes 0.6 of the time so, and 24 x 24 x 24 0.9.
+        const MANY: usize = 512;
+        /// With AVX2 64 x 64 x 16 takes 0.82 to 0.93, and 24 x 24 x 24 would take 1.6 times as long.
+        const MANY_OF_STRIPS: usize = 4096;
+        self.floats.map(|_| if self.takes_strips { MANY_OF_STRIPS } else { MANY })
     }
 
-    /// As [`Kernel::sums`], if they become such floats: plain ones, unless it takes all panels.
+    /// As [`Kernel::sums`], if they become such floats: plain ones, unless it takes all panels, of which none is multiplied in longer
+    /// windows, whose sums are not in registers.
     #[inline(always)]
-    pub(crate) fn floats(&self, run: usize, parts: &FloatParts) -> Option<FloatsFn> {
-        self.floats.filter(|_| run >= 4 && (self.takes_panels() || parts.are_plain()))
+    pub(crate) fn floats(&self, lines: &Lines, spans: Spans, parts: &FloatParts) -> Option<FloatsFn> {
+        let are_in_registers = || self.groups != Groups::Quads || matches!(spans, Spans::Uniform(1));
+        self.floats
+            .filter(|_| self.takes_all(lines) && are_in_registers() && (self.takes_panels() || parts.are_plain()))
     }
 
     /// The kernels that this processor runs, best first.
@@ -347,7 +383,7 @@ macro_rules! kernel {
         name: $name:literal, features: [$($feature:tt),*],
         groups: $groups:ident, rows: $rows:literal, width: $width:literal,
         tile: $tile:expr $(, writes: $writes:ident)? $(, takes: $takes:ident)?, shuffle: $($shuffle:ident)::+ $(, wide: $($wide:ident)::+)?,
-        few_lines: $($few_lines:ident)::+ $(, narrow: $narrow:expr)? $(, tiny: $tiny:expr)? $(, sums: $sums:expr)? $(, floats: $floats:expr)? $(, small_sums: $small_sums:expr)? $(, relay: $relay:ident)? $(,)?
+        few_lines: $($few_lines:ident)::+ $(, narrow: $narrow:expr)? $(, tiny: $tiny:expr)? $(, sums: $sums:expr)? $(, small_sums: $small_sums:expr)? $(, strips: $strips:expr)? $(, floats: $floats:expr)? $(, relay: $relay:ident)? $(,)?
     ) => {
         pub(crate) static KERNEL: $crate::kernel::Kernel = ROW;
 
@@ -518,7 +554,8 @@ macro_rules! kernel {
                 large: None,
                 session: None,
                 sums: [$($sums as kernel::SumsFn)?].as_slice().first().copied(),
-                small_sums: [$($small_sums as kernel::SumsFn)?].as_slice().first().copied(),
+                small_sums: [$($small_sums as kernel::SumsFn)? $($strips as kernel::SumsFn)?].as_slice().first().copied(),
+                takes_strips: !([$(stringify!($strips))?] as [&str; _]).is_empty(),
                 floats: [$($floats as kernel::FloatsFn)?].as_slice().first().copied(),
                 panels: shared.panels,
                 relay: [$(&$relay::RELAY)?].as_slice().first().copied(),
@@ -583,6 +620,8 @@ mod neon_quads;
 pub(crate) mod panel;
 pub(crate) mod relay;
 mod requantize;
+#[cfg(target_arch = "x86_64")]
+mod results;
 mod scalar;
 mod session;
 mod shared;

@@ -35,7 +35,7 @@ pub use activation::Activation;
 pub use binary::{Binary, Operation};
 pub(crate) use far::Far;
 pub(crate) use floats::FloatParts;
-#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+#[cfg(target_arch = "x86_64")]
 pub(crate) use floats::PlainFloats;
 pub use logistic::Logistic;
 pub(crate) use panels::KeptPanels;

@@ -343,7 +343,12 @@ impl Small {
         }
         let region = self.region(ready, row_sums);
         let floats = FloatParts::new(finish, &region);
-        match floats.as_ref().and_then(|floats| kernel.floats(depth, floats)).zip(floats.as_ref()) {
+        let spans = match ready.spans {
+            Some(spans) if spans.iter().all(|&span| span == 1) => Spans::Uniform(1),
+            Some(spans) => Spans::PerStretch(spans),
+            None => tile.spans,
+        };
+        match floats.as_ref().and_then(|floats| kernel.floats(&tile.lhs, spans, floats)).zip(floats.as_ref()) {
             // SAFETY: as above.
             Some((multiply, floats)) => unsafe { multiply(&tile, floats) },
             None => self.finish_tiles(tile, region, ready.spans, finish, (acc, finishing)),

@@ -32,9 +32,8 @@ const DEPTH_OF_MANY_COLUMNS: usize = 64;
 /// From so many rows on bytes of a relay are made in less time (64 x 64 x 8 takes 0.8 of it, 32 x 65 x 16 and 24 x 100 x 8 more).
 const ROWS_RATHER_RELAYED: usize = 40;
 
-/// So many floats are made in less time where sums become floats in registers, beside columns that lie along the depth from so many
-/// rows on (with AVX-512 VNNI 61 x 73 x 8 takes 0.6 of it, 24 x 24 x 24 0.9; beside such columns 16 x 32 x 32 1.1).
-const FLOATS_RATHER_IN_REGISTERS: usize = 512;
+/// Beside columns that lie along the depth floats are made in less time of sums that are in registers from so many rows on (with
+/// AVX-512 VNNI 16 x 32 x 32 would take 1.1 times as long).
 const ROWS_BESIDE_DEPTH: usize = 24;
 
 /// Whether a product had better be tiny, if it can be.
@@ -45,9 +44,8 @@ pub(crate) fn pays(kernel: &Kernel, finish: &Finish, rhs: &Factor, shape: Shape)
     }
     let Shape { rows, cols, .. } = shape;
     let lies_along_depth = || rhs.operand().is_some_and(|rhs| rhs.order == Order::DepthContiguous);
-    let are_in_registers = || kernel.makes_plain_floats() && finish.makes_plain_floats();
-    let is_better_in_registers = rows * cols >= FLOATS_RATHER_IN_REGISTERS
-        && are_in_registers()
+    let is_better_in_registers = kernel.floats_in_registers().is_some_and(|least| rows * cols >= least)
+        && finish.makes_plain_floats()
         && (rows >= ROWS_BESIDE_DEPTH || !lies_along_depth());
     !is_better_in_registers && (rows < ROWS_RATHER_RELAYED || !finish.relays(kernel, shape))
 }

@@ -2,11 +2,11 @@
 
 use super::tile256::{self, dot};
 use super::{Tile, avx2_few, avx2_narrow, shuffle_pairs, tiny};
-use crate::output::Sums;
+use crate::output::{FloatParts, Sums};
 
 kernel! {
     name: "avx2", features: ["avx2", "fma"], groups: Pairs, rows: 6, width: 16, tile: tile, writes: sums, takes: Lines, shuffle: shuffle_pairs, few_lines: avx2_few,
-    narrow: &avx2_narrow::KERNEL, tiny: tiny::avx2::WAY, small_sums: sums,
+    narrow: &avx2_narrow::KERNEL, tiny: tiny::avx2::WAY, strips: sums, floats: floats,
 }
 
 /// The encoding of the LHS was dissolved when it was widened.
@@ -19,4 +19,10 @@ fn tile(tile: &Tile, acc: &mut [i32]) {
 unsafe fn sums(tile: &Tile, sums: &Sums) {
     // SAFETY: this function's own promise.
     unsafe { tile256::sums::multiply::<{ dot::PAIRS }>(tile, sums) }
+}
+
+#[target_feature(enable = "avx2")]
+unsafe fn floats(tile: &Tile, parts: &FloatParts) {
+    // SAFETY: this function's own promise.
+    unsafe { tile256::sums::floats::<{ dot::PAIRS }>(tile, parts) }
 }

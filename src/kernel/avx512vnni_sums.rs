@@ -1,10 +1,11 @@
 //! AVX-512 VNNI: all lines by all panels, tile by tile, whose sums are the result, or become floats that are.
 
 use super::avx512vnni_walk::{Edge, Walk, by_lhs, by_number, by_rows, by_rows_of_two, in_twos, most};
-use super::dequantize::{FloatClamp, FloatColumns};
-use super::relay::{ROWS, Terms, WIDTH};
+use super::dequantize::FloatClamp;
+use super::relay::{ROWS, WIDTH};
+use super::results::{Columns, Results};
 use super::{Tile, tiles};
-use crate::output::{Far, FloatParts, PlainFloats, Sums};
+use crate::output::{Far, FloatParts, Sums};
 use std::ops::Range;
 
 /// As [`SumsFn`](super::SumsFn), of all panels of the columns.
@@ -22,113 +23,8 @@ pub(super) unsafe fn floats(tile: &Tile, parts: &FloatParts) {
     by_lhs!(tile, |LHS| unsafe { multiply_into::<LHS, _>(tile, floats) })
 }
 
-/// Where the result goes, and what becomes of sums before.
-trait Results {
-    /// What the columns of a panel have of their own, which begins with what they add to sums, as many of these as `WIDTH`.
-    type Columns;
-    /// Whether sums become floats; then these are [`FloatColumns`].
-    const ARE_FLOATS: bool;
-
-    fn cols(&self) -> usize;
-    fn columns(&self, panel: usize) -> Self::Columns;
-    fn terms(&self, rows: usize) -> Terms<'_>;
-    /// Where so many rows begin, and how many elements they are apart.
-    fn place(&self, rows: usize) -> (*mut i32, usize);
-    fn are_far(&self) -> bool;
-
-    /// What floats of each row are multiplied by, if that is not 1.
-    fn factors(&self) -> Option<&[f32]> {
-        None
-    }
-
-    /// How often each row has what columns add, and so much more, if rows differ.
-    fn times(&self) -> Option<(&[i32], i32)> {
-        None
-    }
-
-    fn clamp(&self) -> Option<FloatClamp> {
-        None
-    }
-}
-
-impl Results for Sums<'_> {
-    type Columns = [i32; WIDTH];
-    const ARE_FLOATS: bool = false;
-
-    #[inline(always)]
-    fn cols(&self) -> usize {
-        self.cols.len()
-    }
-
-    #[inline(always)]
-    fn columns(&self, panel: usize) -> [i32; WIDTH] {
-        self.panel::<WIDTH>(panel).of_cols()
-    }
-
-    #[inline(always)]
-    fn terms(&self, rows: usize) -> Terms<'_> {
-        Sums::terms(self, rows)
-    }
-
-    #[inline(always)]
-    fn place(&self, rows: usize) -> (*mut i32, usize) {
-        Sums::place(self, rows)
-    }
-
-    #[inline(always)]
-    fn are_far(&self) -> bool {
-        Far::of(self.out).is_some()
-    }
-}
-
-impl Results for PlainFloats<'_> {
-    type Columns = FloatColumns<WIDTH>;
-    const ARE_FLOATS: bool = true;
-
-    #[inline(always)]
-    fn cols(&self) -> usize {
-        PlainFloats::cols(self)
-    }
-
-    #[inline(always)]
-    fn columns(&self, panel: usize) -> FloatColumns<WIDTH> {
-        self.parts.columns(panel)
-    }
-
-    #[inline(always)]
-    fn terms(&self, rows: usize) -> Terms<'_> {
-        PlainFloats::terms(self, rows)
-    }
-
-    #[inline(always)]
-    fn place(&self, rows: usize) -> (*mut i32, usize) {
-        let (first, stride) = PlainFloats::place(self, rows);
-        (first.cast(), stride)
-    }
-
-    #[inline(always)]
-    fn are_far(&self) -> bool {
-        Far::of(self.out).is_some()
-    }
-
-    #[inline(always)]
-    fn factors(&self) -> Option<&[f32]> {
-        PlainFloats::factors(self)
-    }
-
-    #[inline(always)]
-    fn times(&self) -> Option<(&[i32], i32)> {
-        PlainFloats::times(self)
-    }
-
-    #[inline(always)]
-    fn clamp(&self) -> Option<FloatClamp> {
-        PlainFloats::clamp(self)
-    }
-}
-
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-unsafe fn multiply_into<const LHS: usize, R: Results>(tile: &Tile, results: &R) {
+unsafe fn multiply_into<const LHS: usize, R: Results<WIDTH>>(tile: &Tile, results: &R) {
     // SAFETY: this function's own promise.
     unsafe {
         match results.cols() {
@@ -141,7 +37,7 @@ unsafe fn multiply_into<const LHS: usize, R: Results>(tile: &Tile, results: &R) 
 /// Apart, so that one panel does not pay for the room.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-unsafe fn multiply_several<const LHS: usize, R: Results>(tile: &Tile, results: &R) {
+unsafe fn multiply_several<const LHS: usize, R: Results<WIDTH>>(tile: &Tile, results: &R) {
     let panels = results.cols().div_ceil(WIDTH);
     let (twos, len) = (in_twos(tile, panels), tile.of_panel::<WIDTH>(panels));
     // SAFETY: this function's own promise.
@@ -158,7 +54,12 @@ unsafe fn multiply_several<const LHS: usize, R: Results>(tile: &Tile, results: &
 /// By these panels, up to the last one, of so many bytes each, one after the other.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-unsafe fn multiply_ones<const LHS: usize, R: Results>(tile: &Tile, results: &R, panels: Range<usize>, len: usize) {
+unsafe fn multiply_ones<const LHS: usize, R: Results<WIDTH>>(
+    tile: &Tile,
+    results: &R,
+    panels: Range<usize>,
+    len: usize,
+) {
     let Range { start, end } = panels;
     // The last one may have no columns beyond half of it.
     let wide = end - usize::from(results.cols() <= end * WIDTH - WIDTH / 2);
@@ -175,7 +76,7 @@ unsafe fn multiply_ones<const LHS: usize, R: Results>(tile: &Tile, results: &R, 
 
 /// By panels that all have columns beyond half of them, or not.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-unsafe fn multiply_as<const LHS: usize, const WIDE: bool, R: Results>(
+unsafe fn multiply_as<const LHS: usize, const WIDE: bool, R: Results<WIDTH>>(
     tile: &Tile,
     results: &R,
     panels: Range<usize>,
@@ -206,7 +107,7 @@ unsafe fn multiply_as<const LHS: usize, const WIDE: bool, R: Results>(
                     // rows; `place` asserts that the result has the rows and columns, which are this tile's by this function's own
                     // promise.
                     by_rows!(height, |N| unsafe {
-                        match R::ARE_FLOATS {
+                        match R::Columns::ARE_FLOATS {
                             true => walk.sum::<N, LHS, WIDE, true>(times),
                             false => walk.sum::<N, LHS, WIDE, false>(times),
                         }
@@ -219,7 +120,7 @@ unsafe fn multiply_as<const LHS: usize, const WIDE: bool, R: Results>(
 
 /// By the first so many panels, two by two.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-unsafe fn multiply_twos<const LHS: usize, R: Results>(tile: &Tile, results: &R, panels: usize) {
+unsafe fn multiply_twos<const LHS: usize, R: Results<WIDTH>>(tile: &Tile, results: &R, panels: usize) {
     let (lhs, all) = (&tile.lhs, results.cols().div_ceil(WIDTH));
     let (terms, len) = (results.terms(lhs.count()), tile.of_panel::<WIDTH>(all));
     assert!(panels <= all && panels.is_multiple_of(2));
@@ -244,7 +145,7 @@ unsafe fn multiply_twos<const LHS: usize, R: Results>(tile: &Tile, results: &R, 
                     walk.start(lhs, first..first + height * times);
                     // SAFETY: as of one panel.
                     by_rows_of_two!(height, |N| unsafe {
-                        match R::ARE_FLOATS {
+                        match R::Columns::ARE_FLOATS {
                             true => walk.sum_two::<N, LHS, true>(times),
                             false => walk.sum_two::<N, LHS, false>(times),
                         }
@@ -257,9 +158,9 @@ unsafe fn multiply_twos<const LHS: usize, R: Results>(tile: &Tile, results: &R, 
 
 /// What all tiles have in common.
 #[inline(always)]
-fn begin(walk: &mut Walk, results: &impl Results, stride: usize) {
+fn begin(walk: &mut Walk, results: &impl Results<WIDTH>, stride: usize) {
     walk.stride = stride * size_of::<i32>();
-    walk.is_far = usize::from(results.are_far());
+    walk.is_far = usize::from(Far::is(results.extent()));
     if let Some(FloatClamp { min, max }) = results.clamp() {
         (walk.is_clamped, walk.clamp) = (1, [min, max]);
     }
@@ -267,13 +168,13 @@ fn begin(walk: &mut Walk, results: &impl Results, stride: usize) {
 
 /// Those of the rows from one on, or null.
 #[inline(always)]
-fn factors(results: &impl Results, row: usize) -> *const f32 {
+fn factors(results: &impl Results<WIDTH>, row: usize) -> *const f32 {
     results.factors().map_or(std::ptr::null(), |factors| factors[row..].as_ptr())
 }
 
 /// A bit for each of a panel's columns that there is.
 #[inline(always)]
-fn mask(results: &impl Results, panel: usize) -> u32 {
+fn mask(results: &impl Results<WIDTH>, panel: usize) -> u32 {
     let cols = WIDTH.min(results.cols() - panel * WIDTH);
     u32::MAX.checked_shr((WIDTH - cols) as u32).expect("a column at least")
 }

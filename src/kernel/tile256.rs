@@ -5,6 +5,7 @@
 //! moves loads of the next group up, would run out of registers.
 
 use super::relay::Terms;
+use super::results::{Columns, Results};
 use super::tile::last_group;
 use super::vector256::{Vector, plus, prefetch, put, resume, spread, store, zero};
 use super::{Tile, avx2_narrow, tiles_of};
@@ -285,6 +286,7 @@ macro_rules! last {
 
 pub(super) mod sums;
 mod walk;
+use walk::OfFloats;
 
 /// As a [`TileFn`](super::TileFn), of however many lines: what they have in common is found once.
 #[inline]
@@ -312,7 +314,9 @@ fn multiply_by<const VECTORS: usize, const DOT: usize>(tile: &Tile, acc: &mut [i
             let of_panel = |_| (tile.rhs.as_ptr(), place.of_cols, Next::after(tile.rhs, tile.reach, tile));
             // SAFETY: lines and panel have as many groups, as was asserted; the place is that of these rows, and by the promise of a
             // `TileFn` this tile's, or it is the room.
-            return unsafe { walk::multiply::<VECTORS, DOT>(lines, groups, place, 0..1, of_panel) };
+            return unsafe {
+                walk::multiply::<VECTORS, DOT, _>(lines, groups, (place, OfFloats::NONE), 0..1, of_panel)
+            };
         }
     }
     let mut next = Next::after(tile.rhs, tile.reach, tile);
@@ -403,14 +407,19 @@ impl Next {
     }
 }
 
-/// Where sums go that are the result, and what is added to them.
+/// Where sums go that are the result, or become floats that are, and what is added to them.
 struct Place<'s> {
     to: *mut i32,
     stride: usize,
     cols: usize,
     is_far: bool,
+    /// Of one panel.
     of_cols: [Vector; 2],
     terms: Terms<'s>,
+}
+
+impl Columns for [Vector; 2] {
+    const ARE_FLOATS: bool = false;
 }
 
 impl<'s> Place<'s> {
@@ -424,6 +433,15 @@ impl<'s> Place<'s> {
         let of_cols = [resume(left), resume(right)];
         let is_far = sums.out.rows.saturating_mul(stride) >= FAR / size_of::<i32>();
         Self { to, stride, cols: sums.cols.len(), is_far, of_cols, terms: sums.terms(rows) }
+    }
+
+    /// That of so many rows of results, of panels of which each has more to be added.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn of<R: Results<WIDTH>>(results: &'s R, rows: usize) -> Self {
+        let (to, stride) = results.place(rows);
+        let (cols, is_far, of_cols) = (results.cols(), results.extent() >= FAR, [zero(); 2]);
+        Self { to, stride, cols, is_far, of_cols, terms: results.terms(rows) }
     }
 
     /// The same in a room for sums, of whole panels, to which nothing is added.

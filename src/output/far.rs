@@ -18,8 +18,13 @@ impl Far {
     #[inline(always)]
     pub(crate) fn of<T>(out: &Output<T>) -> Option<Self> {
         let place = out.runs();
-        let is_far = cfg!(target_arch = "x86_64") && place.extent() > Caches::get().l2;
-        is_far.then_some(Self { place, size: size_of::<T>() })
+        (cfg!(target_arch = "x86_64") && Self::is(place.extent())).then_some(Self { place, size: size_of::<T>() })
+    }
+
+    /// Whether a result of so many bytes is one.
+    #[inline(always)]
+    pub(crate) fn is(extent: usize) -> bool {
+        extent > Caches::get().l2
     }
 
     /// Fetches a part of it.

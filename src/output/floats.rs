@@ -5,11 +5,11 @@
 //! it changes nothing: a product with 1, a sum with -0.
 
 use super::{Finish, Quick, Region, Stage, Store, Values};
-#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+#[cfg(target_arch = "x86_64")]
 use crate::kernel::relay::Terms;
 use crate::kernel::{FloatBlock, FloatClamp, FloatColumns, FloatRows, Vectors};
 use crate::matrix::Offset;
-#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+#[cfg(target_arch = "x86_64")]
 use crate::matrix::Output;
 use std::ops::Range;
 
@@ -155,15 +155,15 @@ impl<'a> FloatParts<'a> {
     /// Whether they are [`plain`](Self::plain) ones.
     #[inline(always)]
     pub(crate) fn are_plain(&self) -> bool {
-        #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+        #[cfg(target_arch = "x86_64")]
         return self.plain().is_some();
-        #[cfg(not(all(target_arch = "x86_64", not(only_avx2))))]
+        #[cfg(not(target_arch = "x86_64"))]
         return false;
     }
 
     /// Those that are floats of 32 bits. None if they are others, or if rows add anything to sums besides how often they have what
     /// columns add, and differ.
-    #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(crate) fn plain(&self) -> Option<PlainFloats<'_>> {
         let Store::F32(out) = self.store else { return None };
@@ -204,14 +204,14 @@ impl<'a> FloatParts<'a> {
 }
 
 /// Parts of a result in which sums become floats the same way in all rows, but for a factor, and how often they have what columns add.
-#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+#[cfg(target_arch = "x86_64")]
 pub(crate) struct PlainFloats<'a> {
     pub parts: &'a FloatParts<'a>,
     pub out: &'a Output<'a, f32>,
     offsets: (i32, i32),
 }
 
-#[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+#[cfg(target_arch = "x86_64")]
 impl PlainFloats<'_> {
     /// Where so many rows begin, and how many elements they are apart.
     #[inline(always)]

@@ -29,9 +29,9 @@ impl Stripe<'_> {
         }
         let step = row.unwrap_or(self.rows.len());
         let lines = |start: usize| lhs.lines(self.lhs, start..start + step, 0..*depth);
-        let run = lines(self.rows.start).len();
-        let sums = self.sums().zip(kernel.sums(run));
-        let floats = self.floats(run);
+        let all = &lines(self.rows.start);
+        let sums = self.sums().zip(kernel.sums(all));
+        let floats = self.floats((all, Spans::Uniform(1)));
         let panels = rhs.panels(self.rhs, self.cols.clone());
         for start in self.rows.clone().step_by(step) {
             let lhs = lines(start);
@@ -52,28 +52,28 @@ impl Stripe<'_> {
         true
     }
 
-    /// Of how many panels [`Stripe::multiply_slice`] takes the columns, if no relay does: two if their sums are the result, or become
-    /// floats, and the kernel brings those of several to their place.
+    /// Of how many panels [`Stripe::multiply_slice`] takes the columns, if no relay does: several if their sums are the result, or
+    /// become floats, and the kernel brings those of several to their place.
     pub(super) fn together(&self) -> usize {
         let Product { kernel, sides: [lhs, rhs], blocks, row, depth, .. } = self.product;
         if blocks.depth.pieces > 1 || rhs.is_widened() {
             return 1;
         }
         let step = row.unwrap_or(self.rows.len());
-        let run = lhs.lines(self.lhs, self.rows.start..self.rows.start + step, 0..*depth).len();
+        let lines = lhs.lines(self.lhs, self.rows.start..self.rows.start + step, 0..*depth);
         let is_direct = match self.sums() {
-            Some(_) => kernel.sums(run).is_some(),
-            None => self.floats(run).is_some(),
+            Some(_) => kernel.sums(&lines).is_some(),
+            None => self.floats((&lines, Spans::Uniform(1))).is_some(),
         };
-        if is_direct { 2 } else { 1 }
+        if is_direct { kernel.panels_at_once(*depth, row.is_some()) } else { 1 }
     }
 
-    /// How the kernel multiplies runs of so many bytes if the sums become floats, if it has a way for these.
-    fn floats(&self, run: usize) -> Option<FloatsFn> {
+    /// How the kernel multiplies such lines if the sums become floats, if it has a way for these.
+    fn floats(&self, (lines, spans): (&Lines, Spans)) -> Option<FloatsFn> {
         let Product { kernel, scaled, .. } = self.product;
         let region = self.region(self.rows.clone());
         let parts = FloatParts::new(self.finish, &region).filter(|_| scaled.is_none())?;
-        kernel.floats(run, &parts)
+        kernel.floats(lines, spans, &parts)
     }
 
     /// What these lines are multiplied by of a panel, or of several: of windows that leave runs out, what these would meet is not.
@@ -145,9 +145,10 @@ impl Stripe<'_> {
                 unsafe { relay.multiply(tile.clone(), &self.region(start..start + step), room) };
                 continue;
             }
+            tile.height = height(step, kernel.together(&all));
             if let Some(sums) = &sums
                 && slices == 1
-                && let Some(multiply) = kernel.sums(all.len())
+                && let Some(multiply) = kernel.sums(&all)
             {
                 tile.lhs = all;
                 // SAFETY: as above, and whoever has a kernel has a CPU that runs it.
@@ -157,7 +158,7 @@ impl Stripe<'_> {
             if finishes
                 && slices == 1
                 && !kernel.takes_panels()
-                && let Some(multiply) = self.floats(all.len())
+                && let Some(multiply) = self.floats((&all, tile.spans))
             {
                 tile.lhs = all;
                 let region = self.region(start..start + step);
@@ -166,7 +167,6 @@ impl Stripe<'_> {
                 unsafe { multiply(&tile, &floats) }
                 continue;
             }
-            tile.height = height(step, kernel.together(&all));
             if let Some(sums) = &sums
                 && slices == 1
                 && kernel.takes_lines()
