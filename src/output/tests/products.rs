@@ -213,18 +213,20 @@ fn what_is_confined_may_be_no_number() {
 #[test]
 fn wide_and_deep_products_become_floats() {
     // More panels than stay near; lines of which no cache line is the first, so long that not all of them is copied; and more rows than
-    // are multiplied by all panels before the next.
-    for (shape, differ) in [
-        ((70, 1100, 70), [true, false]),
-        ((70, 130, 1310), [true, false]),
-        ((450, 106, 70), [false, false]),
-        ((1600, 45, 30), [false, false]),
+    // are multiplied by all panels before the next. Rows that differ add nothing else to sums if columns have no offsets.
+    for (shape, differs, offset) in [
+        ((70, 1100, 70), true, 5),
+        ((70, 1100, 70), true, 0),
+        ((70, 130, 1310), true, 5),
+        ((450, 106, 70), false, 5),
+        ((450, 106, 70), true, 0),
+        ((1600, 45, 30), false, 5),
     ] {
         check(&Floats {
             shape,
             encodings: [Encoding::U8, Encoding::S8],
-            offsets: [-3, 5],
-            differ,
+            offsets: [-3, offset],
+            differ: [differs, false],
             is_packed: true,
             seed: 7,
             scale_axis: 2,
