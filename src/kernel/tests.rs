@@ -1,7 +1,7 @@
 //! Every kernel against the definition, over shapes, orders, encodings, strides and offsets.
 
 use super::*;
-use crate::gemm::gemm_by;
+use crate::gemm::{Route, gemm_by};
 use crate::matrix::{Offset, Operand, Order, Output};
 use crate::output::{Cast, Finish, QuantizeDown, Rounding, Scale, Stage, Store, Values};
 use crate::packed::tests::confine;
@@ -636,6 +636,42 @@ proptest! {
     #[test]
     fn every_kernel_agrees_on_layers_of_several_tiles(layer in layer()) {
         check_layer(layer);
+    }
+}
+
+/// Of a prepared product elements are not known before: if they are small a narrow kernel multiplies them, if not, not.
+#[test]
+fn a_prepared_product_is_right_whatever_its_elements_turn_out_to_be() {
+    let (rows, cols, depth) = (63, 80, 70);
+    let (lhs, large) = (noise(1, false, rows * depth), noise(2, false, cols * depth));
+    for context in contexts_of_processors() {
+        for encoding in [Encoding::U8, Encoding::S8] {
+            let halved = |byte: u8| match encoding {
+                Encoding::U8 => byte / 2,
+                Encoding::S8 => (byte as i8 / 2) as u8,
+            };
+            let small: Vec<u8> = large.iter().map(|&byte| halved(byte)).collect();
+            let factor = |data, lines, encoding| {
+                let operand = Operand::new(data, (lines, depth), depth, Order::DepthContiguous, encoding);
+                Factor::new(operand, Offset::Uniform(0))
+            };
+            let lhs_factor = factor(&lhs, rows, Encoding::U8);
+            let mut result = vec![0; rows * cols];
+            let store = Store::I32(Output::new(&mut result, (rows, cols), cols));
+            let route = Route::new(context, &lhs_factor, &factor(&large, cols, encoding), None, &store).unwrap();
+            for rhs in [&small, &large, &small] {
+                let mut result = vec![0; rows * cols];
+                let finish = Finish::new(&[], Store::I32(Output::new(&mut result, (rows, cols), cols)));
+                route.run(context, &lhs_factor, &factor(rhs, cols, encoding), &finish, None).unwrap();
+                let number = |encoding: Encoding, byte: u8| i64::from(encoding.decode(byte));
+                let want = reference::product(
+                    (rows, cols, depth),
+                    |i, d| number(Encoding::U8, lhs[i * depth + d]),
+                    |d, j| number(encoding, rhs[j * depth + d]),
+                );
+                assert_eq!(result, want, "{}", context.kernel.name);
+            }
+        }
     }
 }
 
