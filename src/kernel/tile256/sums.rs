@@ -95,6 +95,7 @@ impl Strip<'_, Sums<'_>> {
             None => zero(),
         }
     }
+
     /// All lines by so many of the first panels, three by three.
     ///
     /// # Safety
