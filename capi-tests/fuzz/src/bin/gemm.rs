@@ -154,23 +154,24 @@ fuzz_target!(|bytes: &[u8]| -> Corpus {
         assert_eq!(prepared.0, call.target.0, "a prepared call's {status:?} has changed the result");
         return Corpus::Keep;
     }
-    let (status, prepared) = call.run_prepared(&options);
-    assert_eq!((status, prepared.0), (Status::Ok, alone.0.clone()), "prepared");
-    // A promise that is broken is ignored where an operand is packed.
+    // Of a promise that is broken results may be wrong, in each way otherwise, but nothing worse.
     let is_true = call.flags & QGEMM_CHECK_RANGE != 0 || sides.iter().all(|side| (side.least, side.greatest) == (0, 0));
+    let check = |(status, result): (Status, Block), way: &str| {
+        assert_eq!(status, Status::Ok, "{way}");
+        assert!(!is_true || result.0 == alone.0, "{way}: {:?} instead of {:?}", result.0, alone.0);
+    };
+    check(call.run_prepared(&options), "prepared");
+    // Packing ignores it.
     if call.bit_depth.is_none() && is_true {
-        let (status, packed) = call.run_packed(&options);
-        assert_eq!((status, packed.0), (Status::Ok, alone.0.clone()), "packed");
+        check(call.run_packed(&options), "packed");
     }
-    let (status, shared) = call.run(sides, two_threads(), &options);
-    assert_eq!((status, shared.0), (Status::Ok, alone.0.clone()), "two threads");
+    check(call.run(sides, two_threads(), &options), "two threads");
     let (result, mut size) = (&call.result, 0);
     // SAFETY: every pointer points at as much as its descriptor says.
     let status = unsafe { qgemm_gemm_workspace_size_with(null(), sides[0], sides[1], result, &options, &mut size) };
     assert_eq!(status, Status::Ok);
     let mut workspace = vec![0xa5u8; size];
     let options = GemmOptions { workspace: workspace.as_mut_ptr().cast(), workspace_size: size, ..options };
-    let (status, in_workspace) = call.run(sides, null(), &options);
-    assert_eq!((status, in_workspace.0), (Status::Ok, alone.0), "in a workspace");
+    check(call.run(sides, null(), &options), "in a workspace");
     Corpus::Keep
 });
