@@ -342,7 +342,8 @@ impl Small {
             return;
         }
         let region = self.region(ready, row_sums);
-        let floats = FloatParts::new(finish, &region);
+        // Packed lines are longer than they are deep: as with sums, less than a group of any kernel is left to tiles.
+        let floats = FloatParts::new(finish, &region).filter(|_| depth >= 4);
         let spans = match ready.spans {
             Some(spans) if spans.iter().all(|&span| span == 1) => Spans::Uniform(1),
             Some(spans) => Spans::PerStretch(spans),

@@ -20,7 +20,7 @@ const CACHE_LINE: usize = 64;
 /// Depths that are sorted together, of lines of which each has a byte at every depth before the next depth.
 const SORTED: usize = 64;
 
-/// Lines that are summed together, once they are packed: more than one call sums, for to begin with so many takes as long as a short line.
+/// Lines that are packed before they are summed, four by four: to begin with as many takes as long as a short line does.
 const TOGETHER: usize = 32;
 
 /// Packs lines, zero up to their ends, and sums as many as there are sums.
