@@ -26,6 +26,8 @@ const WORTH_SHARING_PER_ACCUMULATOR: f64 = 1e3;
 /// Rows beside which it pays to look at all elements of the RHS, and multiplications.
 const ROWS_WORTH_LOOKING: usize = 16;
 const MACS_WORTH_LOOKING: f64 = 2e4;
+/// Of less depth than a group of theirs has narrow kernels take longer (timed with AVX2: two to three times as long).
+const DEPTH_WORTH_LOOKING: usize = 4;
 /// The same of a prepared product, of which another way may have been chosen without that. (With AVX2 128 x 128 x 128 of small weights takes
 /// 0.8 of the time so, 64 x 64 x 64 as long.)
 const MACS_WORTH_LOOKING_LATE: f64 = 3e5;
@@ -97,6 +99,7 @@ fn may_be_small(context: &Context, rhs: &Factor, shape: Shape) -> bool {
         && context.kernel.narrow.is_some()
         && shape.rows >= ROWS_WORTH_LOOKING
         && shape.cols >= context.kernel.width
+        && shape.depth >= DEPTH_WORTH_LOOKING
         && shape.macs() > MACS_WORTH_LOOKING
         && rhs.might_be_small()
 }

@@ -172,7 +172,7 @@ impl Small {
         let work = self.work(lhs, finish, carver);
         let &Ready { bytes: panels, sums: col_sums, uniform, may_relay, .. } = ready;
         if let Some((out, offsets)) = finish.sums().zip(uniform)
-            && let Some(multiply) = kernel.sums_of_small(depth)
+            && let Some(multiply) = kernel.sums_of_small(work.lines.len())
         {
             let sums = Sums { out, row: 0, cols: 0..cols, row_sums: work.row_sums, col_sums, offsets, depth };
             let tile = Tile { height: self.tiles.height, ..self.tile(work.lines, panels, cols) };
@@ -182,7 +182,7 @@ impl Small {
         if let Some(offsets) = uniform
             && let Some(bytes) = finish.bytes(kernel, offsets)
             && self.is_wide(&bytes, may_relay)
-            && let Some(multiply) = kernel.sums_of_small(depth)
+            && let Some(multiply) = kernel.sums_of_small(work.lines.len())
         {
             return self.make_bytes(work, ready, multiply, bytes);
         }
@@ -342,8 +342,7 @@ impl Small {
             return;
         }
         let region = self.region(ready, row_sums);
-        // Packed lines are longer than they are deep: as with sums, less than a group of any kernel is left to tiles.
-        let floats = FloatParts::new(finish, &region).filter(|_| depth >= 4);
+        let floats = FloatParts::new(finish, &region);
         let spans = match ready.spans {
             Some(spans) if spans.iter().all(|&span| span == 1) => Spans::Uniform(1),
             Some(spans) => Spans::PerStretch(spans),

@@ -2,7 +2,7 @@
 
 use super::runs::{Long, Patch, Short};
 use super::short::{copy_short, few_of};
-use super::sums::{sum_each, sum_numbers};
+use super::sums::{sum_each, sum_numbers, sum_word};
 use super::{ALONG_DEPTH, CHUNK, SHORT_RUNS, STRETCH, Turn};
 use crate::kernel::stream;
 use crate::matrix::{Encoding, Operand, Order};
@@ -79,6 +79,7 @@ fn copy_lines<const WIDENED: bool>(
         &impl Fn([&[u8]; 4], u8) -> [u32; 4],
     ),
 ) {
+    let are_short = WIDENED && (1..8).contains(&src.depth);
     let how = (src.depth, reading.added(), reading.to);
     // Lines without gaps, here and there, are one: to begin each takes as long as much else of a small product.
     if pitch == src.depth * size(WIDENED)
@@ -86,7 +87,14 @@ fn copy_lines<const WIDENED: bool>(
         && let Some(solid) = src.solid(first..first + lines.len() / pitch)
     {
         write_numbers::<WIDENED>(solid, reading, lines);
+        if are_short {
+            return sum_short(src, reading, first, sums);
+        }
         return sum_each(|line| &solid[line * src.depth..][..src.depth], how, sums, sum_bytes, sum_four);
+    }
+    if are_short {
+        widen_short(src, reading, first, (pitch, lines));
+        return sum_short(src, reading, first, sums);
     }
     let mut sums = sums.chunks_mut(TOGETHER);
     for (i, lines) in lines.chunks_mut(TOGETHER * pitch).enumerate() {
@@ -114,13 +122,7 @@ fn widen_lines<'s>(
         STRETCH.. => widen_by::<STRETCH>(source, reading, (depth, pitch), lines),
         16.. => widen_by::<16>(source, reading, (depth, pitch), lines),
         8.. => widen_by::<8>(source, reading, (depth, pitch), lines),
-        _ => {
-            for (line, to) in lines.chunks_exact_mut(pitch).enumerate() {
-                let (numbers, padding) = to.split_at_mut(depth * size(true));
-                write_numbers::<true>(source(line), reading, numbers);
-                pad(padding);
-            }
-        }
+        _ => lines.fill(0),
     }
 }
 
@@ -151,6 +153,43 @@ fn widen_by<'s, const N: usize>(
         if !ends_whole {
             write_last::<true, N>(src, reading, numbers);
         }
+    }
+}
+
+/// Widens lines of 1 to 7 numbers.
+#[inline(always)]
+fn widen_short(src: &Operand, reading: &Reading, first: usize, (pitch, lines): (usize, &mut [u8])) {
+    // Bytes that become zeros.
+    let padding = u64::from_le_bytes([reading.added().wrapping_neg(); 8]) << (8 * src.depth);
+    for line in 0..lines.len() / pitch {
+        let mut written = [0; 16];
+        write::<true, 8>(&(word(src, first + line) | padding).to_le_bytes(), reading, &mut written);
+        // What is written beyond a line, the next one is written over.
+        let to = &mut lines[line * pitch..];
+        match to.first_chunk_mut() {
+            Some(whole) => *whole = written,
+            None => copy_short(&written[..to.len()], to),
+        }
+        if pitch > written.len() {
+            pad(&mut to[written.len()..pitch]);
+        }
+    }
+}
+
+/// Sums such lines.
+#[inline(always)]
+fn sum_short(src: &Operand, reading: &Reading, first: usize, sums: &mut [i32]) {
+    for (line, sum) in sums.iter_mut().enumerate() {
+        *sum = sum_word(word(src, first + line), src.depth, reading.added(), reading.to);
+    }
+}
+
+/// A line of 1 to 7 numbers, and zeros. Where more follows, that is read with it and left out.
+#[inline(always)]
+fn word(src: &Operand, line: usize) -> u64 {
+    match src.rest(line, 0).first_chunk() {
+        Some(eight) => u64::from_le_bytes(*eight) & u64::MAX >> (64 - 8 * src.depth),
+        None => u64::from_le_bytes(few_of(src.run(line))),
     }
 }
 

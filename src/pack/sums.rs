@@ -19,21 +19,29 @@ pub(super) fn sum_numbers(
     let mut sum = whole.split_last().map_or(0, |(last, whole)| sum_bytes(whole, last, added));
     let (words, few) = rest.as_chunks();
     for word in words {
-        sum = sum.wrapping_add(sum_word(u64::from_le_bytes(*word), added, 8));
+        sum = sum.wrapping_add(sum_bytes_of(u64::from_le_bytes(*word), added, 8));
     }
     if !few.is_empty() {
         let word = match bytes.last_chunk() {
             Some(last) => u64::from_le_bytes(*last) >> (64 - 8 * few.len()),
             None => few.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)),
         };
-        sum = sum.wrapping_add(sum_word(word, added, few.len()));
+        sum = sum.wrapping_add(sum_bytes_of(word, added, few.len()));
     }
     (sum as i32).wrapping_sub(shift.wrapping_mul(bytes.len() as i32))
 }
 
+/// The same of a word's first bytes, 1 to 8; the others are 0.
+#[inline(always)]
+pub(super) fn sum_word(word: u64, count: usize, added: u8, encoding: Encoding) -> i32 {
+    let shift = encoding.shift_to(Encoding::U8);
+    let sum = sum_bytes_of(word, added.wrapping_add(shift as u8), count);
+    (sum as i32).wrapping_sub(shift.wrapping_mul(count as i32))
+}
+
 /// The sum of a word's first bytes, 1 to 8, after `added` was added to each, modulo 256; the others are 0.
 #[inline(always)]
-fn sum_word(word: u64, added: u8, count: usize) -> u32 {
+fn sum_bytes_of(word: u64, added: u8, count: usize) -> u32 {
     const EACH: u64 = u64::MAX / 0xff;
     let added = (EACH * u64::from(added)) >> (64 - 8 * count);
     // The top bits apart, so that nothing is carried from one byte to the next.
