@@ -68,7 +68,7 @@ pub(in crate::kernel) fn requantize(rule: Rule, columns: &Columns, last: Last, r
 pub(in crate::kernel) static PANEL_FNS: PanelFns =
     PanelFns { write: write_panel, finish: finish_panel, bytes: wide::bytes };
 
-/// As [`PanelFns::write`]. What is added to numbers before they are rounded, half of one and the offset, lies in `above`.
+/// As [`PanelFns::write`].
 #[target_feature(enable = "avx2,fma")]
 fn write_panel(rule: Rule, columns: &Columns, cols: usize, last: Last, to: &mut MaybeUninit<Panel>) -> bool {
     let end = End::of(columns, last, true);
@@ -84,9 +84,9 @@ fn write_panel(rule: Rule, columns: &Columns, cols: usize, last: Last, to: &mut 
     to.write(Panel {
         added: lanes(end.added),
         scale: floats(x.scale, y.scale),
-        nudge: floats(x.nudge, y.nudge),
-        above: floats(x.half, y.half),
-        difference: Lanes::default(),
+        nudge: Lanes::default(),
+        above: floats(x.above, y.above),
+        difference: floats(_mm256_xor_ps(x.above, x.below), _mm256_xor_ps(y.above, y.below)),
         factor: words(columns.factor),
         exponent: words(columns.exponent),
         least: [last.least as i16; _],

@@ -220,11 +220,11 @@ impl Small {
     }
 }
 
-/// Scales of eight columns in floats; see [`near`].
+/// Scales of eight columns in floats, and what is added to products that are not negative, and to those that are; see [`near`].
 pub(super) struct Near {
     pub(super) scale: __m256,
-    pub(super) nudge: __m256,
-    pub(super) half: __m256,
+    pub(super) above: __m256,
+    pub(super) below: __m256,
 }
 
 impl Near {
@@ -243,7 +243,7 @@ impl Near {
         let half = _mm256_set1_ps(near::half_and(last.offset + raised) as f32);
         let mask = |is: bool| all(if is { -1 } else { 0 });
         let may_be_nudged = mask(!matches!(rule, Rule::Once));
-        let has_no_signs = _mm256_castsi256_ps(mask(!near::has_signs(rule, last)));
+        let has_signs = _mm256_castsi256_ps(mask(near::has_signs(rule, last)));
         let scale = |[factor, exponent]: [Vector; 2]| {
             let right = right_by(exponent);
             let bits = _mm256_sllv_epi32(all(1), _mm256_add_epi32(right, all(near::COARSE)));
@@ -258,10 +258,11 @@ impl Near {
             let power = |greatest| _mm256_castsi256_ps(_mm256_slli_epi32::<23>(_mm256_sub_epi32(all(greatest), right)));
             let is_nudged = _mm256_andnot_si256(is_whole, may_be_nudged);
             let nudge = _mm256_and_ps(_mm256_castsi256_ps(is_nudged), power(126 + 16));
+            let below = _mm256_xor_ps(nudge, _mm256_and_ps(has_signs, _mm256_set1_ps(-0.0)));
             let near = Self {
                 scale: _mm256_mul_ps(_mm256_cvtepi32_ps(factor), power(96 + 16)),
-                nudge,
-                half: _mm256_add_ps(half, _mm256_and_ps(nudge, has_no_signs)),
+                above: _mm256_add_ps(half, nudge),
+                below: _mm256_add_ps(half, below),
             };
             (is_other, near)
         };
@@ -275,25 +276,25 @@ impl Near {
     #[target_feature(enable = "avx2,fma")]
     pub(super) fn of_panel(panel: &Panel, first: usize) -> Self {
         let part = |lanes: &Lanes| _mm256_castsi256_ps(vector(&lanes[0], first));
-        Self { scale: part(&panel.scale), nudge: part(&panel.nudge), half: part(&panel.above) }
+        let above = part(&panel.above);
+        Self { scale: part(&panel.scale), above, below: _mm256_xor_ps(above, part(&panel.difference)) }
     }
 
     /// How a panel keeps floats.
     #[inline]
     #[target_feature(enable = "avx2")]
     pub(super) fn by(Small(scale): Small) -> Self {
-        Self { scale, nudge: _mm256_setzero_ps(), half: _mm256_setzero_ps() }
+        Self { scale, above: _mm256_setzero_ps(), below: _mm256_setzero_ps() }
     }
 
     /// In units, with half a number and the offset; what is out of range is in doubt. Nudges have the sign of products, or none.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     pub(super) fn units<const HAVE_SIGNS: bool>(&self, x: Vector) -> Vector {
-        let x = _mm256_cvtepi32_ps(x);
         let added = match HAVE_SIGNS {
-            true => _mm256_add_ps(self.half, _mm256_xor_ps(self.nudge, _mm256_and_ps(x, _mm256_set1_ps(-0.0)))),
-            false => self.half,
+            true => _mm256_blendv_ps(self.above, self.below, _mm256_castsi256_ps(x)),
+            false => self.above,
         };
-        _mm256_cvtps_epi32(_mm256_fmadd_ps(x, self.scale, added))
+        _mm256_cvtps_epi32(_mm256_fmadd_ps(_mm256_cvtepi32_ps(x), self.scale, added))
     }
 }
