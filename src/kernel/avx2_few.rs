@@ -11,7 +11,7 @@ few_lines! {
 
 along_lines! {
     features: ["avx2"], lanes: 8, group: 2, columns: 16, runs: 8,
-    strips: [1 2],
+    strips: [1 2 3 4],
 }
 
 /// The encoding of the LHS was dissolved when it was widened.

@@ -73,9 +73,7 @@ pub(crate) fn pack_rhs<const W: usize, const G: usize, const WAY: usize, const W
             return;
         }
         let first = first + whole * W;
-        // Measured: of many pairs each takes as long as it saves.
-        let most = if G > 2 { DEPTHS } else { 8 };
-        let is_one = panels.len() == panel_len && src.depth <= most && src.lines < first + W;
+        let is_one = panels.len() == panel_len && src.lines < first + W;
         if !WIDE && is_one && W.is_multiple_of(CHUNK) && reading.requantization.is_none() {
             return read_panel::<W, G>((src, reading, first), panels, sums, interleave, add_sums);
         }
@@ -226,7 +224,7 @@ fn gather_some<const W: usize, const G: usize>(
     }
 }
 
-/// Packs one panel that is not full, of no more than a stretch of the depth: to get ready for others would take longer.
+/// Packs one panel that is not full: to get ready for others would take longer.
 #[inline(always)]
 fn read_panel<const W: usize, const G: usize>(
     (src, reading, first): (&Operand, &Reading, usize),
@@ -236,17 +234,37 @@ fn read_panel<const W: usize, const G: usize>(
     add_sums: impl Fn(&[[u8; G]], Encoding, &mut [i32; W]),
 ) {
     let (added, absent) = (reading.added(), [reading.absent(); CHUNK]);
-    for (groups, depth) in panel.chunks_exact_mut(W).zip((0..).step_by(G)) {
-        for (line, groups) in (first..).step_by(CHUNK).zip(groups.chunks_exact_mut(CHUNK)) {
-            let mut chunks = [absent; G];
-            for (chunk, depth) in chunks.iter_mut().zip(depth..src.depth) {
-                *chunk = chunk_of(src.run(depth), line, absent);
+    for left in (0..W).step_by(CHUNK) {
+        let line = first + left;
+        let count = src.lines.saturating_sub(line);
+        let (mut there, mut others) = ([0; CHUNK], absent);
+        there[..count.min(CHUNK)].fill(u8::MAX);
+        others[..count.min(CHUNK)].fill(0);
+        let mut chunks = [absent; G];
+        for (groups, depth) in panel.chunks_exact_mut(W).zip((0..).step_by(G)) {
+            if depth + G > src.depth {
+                chunks = [absent; G];
             }
-            interleave(chunks.each_ref(), added, groups);
+            if count > 0 {
+                for (chunk, depth) in chunks.iter_mut().zip(depth..src.depth) {
+                    match src.rest(depth, line).first_chunk::<CHUNK>() {
+                        // What follows is read with it, and left out.
+                        Some(all) => {
+                            for i in 0..CHUNK {
+                                chunk[i] = all[i] & there[i] | others[i];
+                            }
+                        }
+                        None => *chunk = chunk_of(src.run(depth), line, absent),
+                    }
+                }
+            }
+            interleave(chunks.each_ref(), added, &mut groups[left..left + CHUNK]);
         }
     }
     if let Some(sums) = sums.first_chunk_mut() {
-        add_sums(panel, reading.to, sums);
+        for groups in panel.chunks(W * DEPTHS / G) {
+            add_sums(groups, reading.to, sums);
+        }
     }
 }
 
