@@ -255,14 +255,20 @@ impl Kernel {
 
     /// The same of a small product, of lines that are one run of so many bytes.
     #[inline(always)]
-    pub(crate) fn sums_of_small(&self, run: usize) -> Option<SumsFn> {
-        self.sums.filter(|_| run >= 4).or(self.small_sums(run))
+    pub(crate) fn sums_of_small(&self, run: usize, spans: Spans) -> Option<SumsFn> {
+        self.sums.filter(|_| run >= 4).or(self.small_sums(run, spans))
     }
 
     /// The same, if it has a way only for that: by some columns that are packed before the next.
     #[inline(always)]
-    pub(crate) fn small_sums(&self, run: usize) -> Option<SumsFn> {
-        self.small_sums.filter(|_| run >= 4)
+    pub(crate) fn small_sums(&self, run: usize, spans: Spans) -> Option<SumsFn> {
+        self.small_sums.filter(|_| run >= 4 && self.are_in_registers(spans))
+    }
+
+    /// Whether sums are in registers, as they are not where sums of 16 bits hold windows of many numbers.
+    #[inline(always)]
+    fn are_in_registers(&self, spans: Spans) -> bool {
+        self.groups != Groups::Quads || matches!(spans, Spans::Uniform(1))
     }
 
     /// How many plain floats at least it had better make of sums that are in registers, rather than of a tiny product's, if it does.
@@ -275,13 +281,11 @@ impl Kernel {
         self.floats.map(|_| if self.takes_strips { MANY_OF_STRIPS } else { MANY })
     }
 
-    /// As [`Kernel::sums`], if they become such floats: plain ones, unless it takes all panels, of which none is multiplied in longer
-    /// windows, whose sums are not in registers.
+    /// As [`Kernel::sums`], if they become such floats: plain ones, unless it takes all panels.
     #[inline(always)]
     pub(crate) fn floats(&self, lines: &Lines, spans: Spans, parts: &FloatParts) -> Option<FloatsFn> {
-        let are_in_registers = || self.groups != Groups::Quads || matches!(spans, Spans::Uniform(1));
-        self.floats
-            .filter(|_| self.takes_all(lines) && are_in_registers() && (self.takes_panels() || parts.are_plain()))
+        let suits = self.takes_all(lines) && self.are_in_registers(spans);
+        self.floats.filter(|_| suits && (self.takes_panels() || parts.are_plain()))
     }
 
     /// The kernels that this processor runs, best first.

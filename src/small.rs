@@ -124,7 +124,8 @@ impl Small {
         let (bytes, sums) = (carver.bytes(self.room.rhs), carver.ints(self.room.rhs_sums));
         if bytes.len() > NEAR
             && unpacked.order == Order::LineContiguous
-            && let Some((out, multiply)) = finish.sums().zip(self.plain.kernel.small_sums(self.shape.depth))
+            && let Some((out, multiply)) =
+                finish.sums().zip(self.plain.kernel.small_sums(self.shape.depth, Spans::Uniform(self.plain.span)))
             && let [Some(a), Some(b)] = self.plain.offsets(lhs, rhs).map(|offsets| offsets.uniform())
         {
             let work = self.work(operand, finish, carver);
@@ -171,8 +172,9 @@ impl Small {
         let _session = kernel.begin(rows);
         let work = self.work(lhs, finish, carver);
         let &Ready { bytes: panels, sums: col_sums, uniform, may_relay, .. } = ready;
+        let spans = self.spans(ready);
         if let Some((out, offsets)) = finish.sums().zip(uniform)
-            && let Some(multiply) = kernel.sums_of_small(work.lines.len())
+            && let Some(multiply) = kernel.sums_of_small(work.lines.len(), spans)
         {
             let sums = Sums { out, row: 0, cols: 0..cols, row_sums: work.row_sums, col_sums, offsets, depth };
             let tile = Tile { height: self.tiles.height, ..self.tile(work.lines, panels, cols) };
@@ -182,7 +184,7 @@ impl Small {
         if let Some(offsets) = uniform
             && let Some(bytes) = finish.bytes(kernel, offsets)
             && self.is_wide(&bytes, may_relay)
-            && let Some(multiply) = kernel.sums_of_small(work.lines.len())
+            && let Some(multiply) = kernel.sums_of_small(work.lines.len(), spans)
         {
             return self.make_bytes(work, ready, multiply, bytes);
         }
@@ -343,15 +345,21 @@ impl Small {
         }
         let region = self.region(ready, row_sums);
         let floats = FloatParts::new(finish, &region);
-        let spans = match ready.spans {
-            Some(spans) if spans.iter().all(|&span| span == 1) => Spans::Uniform(1),
-            Some(spans) => Spans::PerStretch(spans),
-            None => tile.spans,
-        };
+        let spans = self.spans(ready);
         match floats.as_ref().and_then(|floats| kernel.floats(&tile.lhs, spans, floats)).zip(floats.as_ref()) {
             // SAFETY: as above.
             Some((multiply, floats)) => unsafe { multiply(&tile, floats) },
             None => self.finish_tiles(tile, region, ready.spans, finish, (acc, finishing)),
+        }
+    }
+
+    /// How many pairs of products sums of 16 bits take, in all panels.
+    #[inline(always)]
+    fn spans<'r>(&self, ready: &Ready<'r>) -> Spans<'r> {
+        match ready.spans {
+            Some(spans) if spans.iter().all(|&span| span == 1) => Spans::Uniform(1),
+            Some(spans) => Spans::PerStretch(spans),
+            None => Spans::Uniform(self.plain.span),
         }
     }
 

@@ -5,14 +5,14 @@ use super::tile256::{self, ALL_FETCHED_BY_WINDOWS, Next, ROWS, dot};
 use super::vector256::Vector;
 use super::{Tile, shuffle_quads};
 use crate::matrix::Encoding;
-use crate::output::FloatParts;
+use crate::output::{FloatParts, Sums};
 use crate::span::Spans;
 use std::arch::asm;
 
 kernel! {
     name: "avx2-narrow", features: ["avx2", "fma"],
     groups: Quads, rows: 6, width: 16, tile: tile, writes: sums, takes: Lines, shuffle: shuffle_quads,
-    few_lines: crate::kernel::few_lines::portable, floats: floats,
+    few_lines: crate::kernel::few_lines::portable, small_sums: sums, floats: floats,
 }
 
 #[target_feature(enable = "avx2")]
@@ -22,6 +22,16 @@ fn tile(tile: &Tile, acc: &mut [i32]) {
         (Encoding::S8, Spans::Uniform(1)) => tile256::multiply::<{ dot::NARROW_SIGNED }>(tile, acc),
         (Encoding::U8, _) => tile256::multiply::<{ dot::WINDOWS_UNSIGNED }>(tile, acc),
         (Encoding::S8, _) => tile256::multiply::<{ dot::WINDOWS_SIGNED }>(tile, acc),
+    }
+}
+
+#[target_feature(enable = "avx2")]
+unsafe fn sums(tile: &Tile, sums: &Sums) {
+    match tile.lhs_encoding {
+        // SAFETY: this function's own promise, here and below.
+        Encoding::U8 => unsafe { tile256::sums::multiply::<{ dot::NARROW_UNSIGNED }>(tile, sums) },
+        // SAFETY: as above.
+        Encoding::S8 => unsafe { tile256::sums::multiply::<{ dot::NARROW_SIGNED }>(tile, sums) },
     }
 }
 
