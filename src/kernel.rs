@@ -14,7 +14,7 @@ use crate::span::Spans;
 use once_cell::sync::Lazy;
 use session::Session;
 
-pub(crate) use dequantize::{FloatBlock, FloatClamp, FloatColumns, FloatRows};
+pub(crate) use dequantize::{FloatBlock, FloatClamp, FloatColumns, FloatRows, whole_row};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use few_lines::SLICE;
 pub(crate) use few_lines::{FewLines, Product as FewProduct};

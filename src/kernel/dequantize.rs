@@ -61,11 +61,38 @@ fn rows_as<const W: usize, T>(
         let factor = rows.factors.get(i).copied().unwrap_or(1.0);
         let times = rows.offsets.get(i).map_or(1, |offset| offset.wrapping_sub(rows.shift));
         for (j, to) in to.iter_mut().enumerate() {
-            let x = sums[j].wrapping_add(columns.added[j].wrapping_mul(times)).wrapping_add(term) as f32;
-            let x = x * columns.scales[j] * factor + columns.biases[j];
-            let x = if x < clamp.min { clamp.min } else { x };
-            *to = of(if x > clamp.max { clamp.max } else { x });
+            *to = of(float(columns, j, sums[j], (term, times, factor), clamp));
         }
+    }
+}
+
+/// The float of a column, of a row's sum, with what the row has of its own: what is added, how often it has what the column adds, and
+/// its factor.
+#[inline(always)]
+fn float<const W: usize>(
+    columns: &FloatColumns<W>,
+    col: usize,
+    sum: i32,
+    (term, times, factor): (i32, i32, f32),
+    clamp: FloatClamp,
+) -> f32 {
+    let x = sum.wrapping_add(columns.added[col].wrapping_mul(times)).wrapping_add(term) as f32;
+    let x = x * columns.scales[col] * factor + columns.biases[col];
+    let x = if x < clamp.min { clamp.min } else { x };
+    if x > clamp.max { clamp.max } else { x }
+}
+
+/// All floats of one row, of so many columns that the compiler makes vectors of them.
+#[inline(always)]
+pub(crate) fn whole_row<const W: usize>(
+    columns: &FloatColumns<W>,
+    sums: &[i32; W],
+    of_row: (i32, i32, f32),
+    clamp: FloatClamp,
+    to: &mut [f32; W],
+) {
+    for (col, to) in to.iter_mut().enumerate() {
+        *to = float(columns, col, sums[col], of_row, clamp);
     }
 }
 

@@ -7,10 +7,8 @@
 use super::{Finish, Quick, Region, Stage, Store, Values};
 #[cfg(target_arch = "x86_64")]
 use crate::kernel::relay::Terms;
-use crate::kernel::{FloatBlock, FloatClamp, FloatColumns, FloatRows, Vectors};
-use crate::matrix::Offset;
-#[cfg(target_arch = "x86_64")]
-use crate::matrix::Output;
+use crate::kernel::{FloatBlock, FloatClamp, FloatColumns, FloatRows, Loop, Vectors, whole_row};
+use crate::matrix::{Offset, Output};
 use std::ops::Range;
 
 /// DEQUANTIZE, then MULTIPLY_F32, BIAS_F32 and CLAMP_F32, each of which may be missing.
@@ -200,6 +198,65 @@ impl<'a> FloatParts<'a> {
         let place = (start..start + sums.len(), cols);
         // SAFETY: this function's own promise.
         unsafe { self.floats.finish_rows(self.store, self.region, place, columns, (sums, terms), vectors) }
+    }
+}
+
+impl FloatParts<'_> {
+    /// Finishes all rows of sums, so many apart, as they lie there: to copy them to tiles takes longer than to make floats of them. In
+    /// `terms` is computed what is added to each. If the results are no floats of 32 bits, nothing and false.
+    ///
+    /// # Safety
+    /// Nobody else uses this part of the result.
+    pub(crate) unsafe fn finish_wide(&self, sums: &[i32], pitch: usize, terms: &mut [i32], vectors: Vectors) -> bool {
+        let (Store::F32(out), rows) = (self.store, self.region.rows.len()) else { return false };
+        let terms = &mut terms[..rows];
+        self.fill_terms(0, terms);
+        vectors.run(WideFloats { parts: self, out, sums, pitch, terms });
+        true
+    }
+}
+
+/// See [`FloatParts::finish_wide`].
+struct WideFloats<'w> {
+    parts: &'w FloatParts<'w>,
+    out: &'w Output<'w, f32>,
+    sums: &'w [i32],
+    pitch: usize,
+    terms: &'w [i32],
+}
+
+impl Loop for WideFloats<'_> {
+    type Result = ();
+
+    #[inline(always)]
+    fn run(self) {
+        /// Columns that are finished together.
+        const SOME: usize = 64;
+        let Self { parts: FloatParts { floats, region, .. }, out, sums, pitch, terms } = self;
+        let rows = region.rows.clone();
+        for (i, first) in region.cols.clone().step_by(SOME).enumerate() {
+            let (cols, columns) = (first..region.cols.end.min(first + SOME), self.parts.columns::<SOME>(i));
+            // SAFETY: by the promise of `finish_wide`, and parts of different columns.
+            let to = unsafe { out.block(rows.clone(), cols.clone()) };
+            for (row, to) in to.enumerate() {
+                let factor = floats.factors.map_or(1.0, |factors| factors[rows.start + row]);
+                let times = match region.row_offsets.offset {
+                    Offset::PerLine(offsets) => offsets[rows.start + row].wrapping_sub(region.row_offsets.shift),
+                    Offset::Uniform(_) => 1,
+                };
+                let of_row = (terms[row], times, factor);
+                let sums = &sums[row * pitch + i * SOME..];
+                match (sums.first_chunk(), to.first_chunk_mut()) {
+                    (Some(sums), Some(to)) => whole_row(&columns, sums, of_row, floats.clamp, to),
+                    _ => {
+                        let (mut some, mut made) = ([0; SOME], [0.0; SOME]);
+                        some[..to.len()].copy_from_slice(&sums[..to.len()]);
+                        whole_row(&columns, &some, of_row, floats.clamp, &mut made);
+                        to.copy_from_slice(&made[..to.len()]);
+                    }
+                }
+            }
+        }
     }
 }
 
