@@ -199,9 +199,7 @@ impl<'a> FloatParts<'a> {
         // SAFETY: this function's own promise.
         unsafe { self.floats.finish_rows(self.store, self.region, place, columns, (sums, terms), vectors) }
     }
-}
 
-impl FloatParts<'_> {
     /// Finishes all rows of sums, so many apart, as they lie there: to copy them to tiles takes longer than to make floats of them. In
     /// `terms` is computed what is added to each. If the results are no floats of 32 bits, nothing and false.
     ///

@@ -236,27 +236,28 @@ fn read_panel<const W: usize, const G: usize>(
     let (added, absent) = (reading.added(), [reading.absent(); CHUNK]);
     for left in (0..W).step_by(CHUNK) {
         let line = first + left;
-        let count = src.lines.saturating_sub(line);
+        let count = src.lines.saturating_sub(line).min(CHUNK);
+        // Where nothing lies between runs, what follows them is read with them, and left out: to copy their bytes alone takes long.
+        let runs = if count > 0 { src.rest(0, line) } else { &[] };
         let (mut there, mut others) = ([0; CHUNK], absent);
-        there[..count.min(CHUNK)].fill(u8::MAX);
-        others[..count.min(CHUNK)].fill(0);
+        there[..count].fill(u8::MAX);
+        others[..count].fill(0);
+        let depths = runs.len().checked_sub(CHUNK).map_or(0, |len| len / src.pitch().max(1) + 1);
+        let (ready, rest) = panel.split_at_mut(depths.min(src.depth) / G * W);
         let mut chunks = [absent; G];
-        for (groups, depth) in panel.chunks_exact_mut(W).zip((0..).step_by(G)) {
-            if depth + G > src.depth {
-                chunks = [absent; G];
-            }
-            if count > 0 {
-                for (chunk, depth) in chunks.iter_mut().zip(depth..src.depth) {
-                    match src.rest(depth, line).first_chunk::<CHUNK>() {
-                        // What follows is read with it, and left out.
-                        Some(all) => {
-                            for i in 0..CHUNK {
-                                chunk[i] = all[i] & there[i] | others[i];
-                            }
-                        }
-                        None => *chunk = chunk_of(src.run(depth), line, absent),
-                    }
+        for (groups, depth) in ready.chunks_exact_mut(W).zip((0..).step_by(G)) {
+            for (i, chunk) in chunks.iter_mut().enumerate() {
+                let all: &[u8; CHUNK] = runs[(depth + i) * src.pitch()..].first_chunk().expect("a whole chunk");
+                for i in 0..CHUNK {
+                    chunk[i] = all[i] & there[i] | others[i];
                 }
+            }
+            interleave(chunks.each_ref(), added, &mut groups[left..left + CHUNK]);
+        }
+        for (groups, depth) in rest.chunks_exact_mut(W).zip((ready.len() / W * G..).step_by(G)) {
+            chunks = [absent; G];
+            for (chunk, depth) in chunks.iter_mut().zip(depth..src.depth) {
+                *chunk = chunk_of(src.run(depth), line, absent);
             }
             interleave(chunks.each_ref(), added, &mut groups[left..left + CHUNK]);
         }
