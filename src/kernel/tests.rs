@@ -387,6 +387,34 @@ proptest! {
     }
 }
 
+/// Less than a group, and a little more: what is padded, and what ends within a group.
+#[test]
+fn every_kernel_agrees_on_products_of_little_depth() {
+    let (along, across) = (Order::DepthContiguous, Order::LineContiguous);
+    let sides = [(along, along), (along, across), (across, along), (across, across)];
+    let ways = [(0, 8, false), (0, 7, false), (3, 8, true), (3, 7, true)];
+    for (depth, (lhs, rhs), (gap, bits, is_packed)) in
+        (1..10).flat_map(|depth| sides.into_iter().flat_map(move |sides| ways.map(|way| (depth, sides, way))))
+    {
+        let side = |order, encoding| SideCase { order, encoding, gap, offset: 5, slope: 0 };
+        let purpose = Purpose { side: Side::Rhs, result: ResultOrder::RowMajor, other: Encoding::U8 };
+        let case = Case {
+            shape: (25, 44, depth),
+            lhs: side(lhs, Encoding::U8),
+            rhs: side(rhs, Encoding::S8),
+            gap: 0,
+            seed: depth as u64,
+            extreme: false,
+            pack_lhs: None,
+            pack_rhs: is_packed.then_some(purpose),
+            bits,
+            is_small: true,
+            packer: None,
+        };
+        check(&CONTEXTS, &case);
+    }
+}
+
 #[test]
 fn a_product_cut_into_blocks_and_slices_agrees_with_the_definition() {
     let plain = |order| SideCase { order, encoding: Encoding::U8, gap: 3, offset: -77, slope: 0 };

@@ -71,10 +71,15 @@ impl Region<'_> {
         Some((self.row_offsets.uniform()?, self.col_offsets.uniform()?))
     }
 
-    /// The sums of the panel's columns; 0 if nobody needs them.
+    /// The sums of the panel's columns, of which there may be fewer; 0 if nobody needs them.
     #[inline(always)]
     pub(super) fn panel_sums<const W: usize>(&self) -> [i32; W] {
-        self.col_sums.first_chunk().copied().unwrap_or([0; W])
+        if let Some(sums) = self.col_sums.first_chunk() {
+            return *sums;
+        }
+        let mut sums = [0; W];
+        sums[..self.col_sums.len()].copy_from_slice(self.col_sums);
+        sums
     }
 
     /// The sum of the region's row `i`, to each of whose numbers `a` is added.
