@@ -122,6 +122,7 @@ fn widen_lines<'s>(
         STRETCH.. => widen_by::<STRETCH>(source, reading, (depth, pitch), lines),
         16.. => widen_by::<16>(source, reading, (depth, pitch), lines),
         8.. => widen_by::<8>(source, reading, (depth, pitch), lines),
+        // Of no depth: `widen_short` widens lines of fewer.
         _ => lines.fill(0),
     }
 }
