@@ -3,7 +3,7 @@
 mod lines;
 mod output;
 
-pub(crate) use lines::{Chunks, Lines, Steps};
+pub(crate) use lines::{Chunks, Gaps, Lines, Steps};
 pub(crate) use output::Block;
 pub use output::Output;
 use std::marker::PhantomData;

@@ -130,7 +130,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Lines of the LHS over a stretch of the depth. Of windows, a row over all of it.
+    /// Lines of the LHS over a stretch of the depth. Of windows, a row over all of it, or rows that are joined.
     #[inline]
     pub(crate) fn lines<'s>(&self, from: &Prepared<'s>, lines: Range<usize>, depth: Range<usize>) -> Lines<'s>
     where
@@ -154,6 +154,14 @@ impl<'a> Source<'a> {
             (kernel.pitch(line.depth), depth.start * size..end * size)
         };
         Lines::packed(&from.bytes[(lines.start - from.first) * pitch..], lines.len(), pitch, stretch)
+    }
+
+    /// The end of those lines of windows from `first` on, which begins a row, that [`Source::lines`] gives at once.
+    pub(crate) fn end_of_joined(&self, first: usize) -> Option<usize> {
+        match &self.input {
+            Input::Windows(windows) => Some(windows.end_of_joined(first)),
+            _ => None,
+        }
     }
 
     /// Whether its panels have to be widened.

@@ -235,31 +235,35 @@ proptest! {
 }
 
 /// Layers that are large enough to be cut into blocks, and shared among threads. The second one's runs do not end with groups; the
-/// fourth one's groups of channels begin within panels, and weights have one offset. The last ones have few channels: half panels, and
+/// fourth one's groups of channels begin within panels, and weights have one offset. The next ones have few channels: half panels, and
 /// runs of few groups.
 #[test]
 fn every_kernel_agrees_on_layers_of_many_blocks() {
-    let axis = Axis { taps: 3, stride: 1, dilation: 1, padding: [1, 1] };
     // With the second offset what lies beside an image is 0.
     let offsets = [5, 128];
     let layers = [
-        (2, [64, 96], 1, [20, 21]),
-        (1, [31, 96], 1, [20, 21]),
-        (1, [32, 64], 1, [20, 21]),
-        (3, [48, 120], 0, [20, 21]),
-        (1, [16, 16], 0, [20, 21]),
-        (1, [20, 40], 0, [20, 21]),
-        (1, [4, 48], 0, [20, 21]),
+        (2, [64, 96], 1, [20, 21], [1, 1]),
+        (1, [31, 96], 1, [20, 21], [1, 1]),
+        (1, [32, 64], 1, [20, 21], [1, 1]),
+        (3, [48, 120], 0, [20, 21], [1, 1]),
+        (1, [16, 16], 0, [20, 21], [1, 1]),
+        (1, [20, 40], 0, [20, 21], [1, 1]),
+        (1, [4, 48], 0, [20, 21], [1, 1]),
         // Rows that are one strip of some kernel, or several which may begin among each other.
-        (1, [96, 40], 1, [20, 20]),
-        (1, [80, 96], 0, [12, 33]),
-        (1, [64, 72], 1, [12, 55]),
-        (2, [256, 64], 0, [7, 56]),
+        (1, [96, 40], 1, [20, 20], [1, 1]),
+        (1, [80, 96], 0, [12, 33], [1, 1]),
+        (1, [64, 72], 1, [12, 55], [1, 1]),
+        (2, [256, 64], 0, [7, 56], [1, 1]),
+        // Rows that lie below each other where more of their patches would, and others that do not.
+        (1, [32, 64], 1, [25, 51], [2, 2]),
+        (1, [64, 40], 0, [13, 77], [1, 2]),
+        (1, [32, 96], 0, [31, 26], [2, 1]),
     ];
-    for ((groups, channels, slope, size), offset) in
+    for ((groups, channels, slope, size, strides), offset) in
         layers.into_iter().flat_map(|layer| offsets.map(|offset| (layer, offset)))
     {
-        let filter = Filter { axes: [axis, axis], channels, groups, encodings: [Encoding::S8, Encoding::U8] };
+        let axes = strides.map(|stride| Axis { taps: 3, stride, dilation: 1, padding: [1, 1] });
+        let filter = Filter { axes, channels, groups, encodings: [Encoding::S8, Encoding::U8] };
         let problem = Problem::new(Case {
             filter,
             images: Images { count: 2, size },

@@ -2,7 +2,7 @@
 
 use super::{Patches, Reach};
 use crate::kernel::Kernel;
-use crate::matrix::{Lines, Operand, Order, Steps};
+use crate::matrix::{Gaps, Lines, Operand, Order, Steps};
 use crate::reading::Reading;
 use std::ops::Range;
 
@@ -177,15 +177,38 @@ impl<'a> Windows<'a> {
         (patches, self.patches.plan.filter().axes[1].stride * self.patches.pixels.depth * self.size())
     }
 
-    /// A row of patches, where the rows under those from `first` on are packed. What lies above an image or below it is left out if it is 0:
-    /// it adds nothing.
+    /// The end of those patches from `first` on, which begins a row, that can be read at once: all that are left of its image, if the
+    /// patches of the next row lie where more of this one would, or the row.
+    pub(crate) fn end_of_joined(&self, first: usize) -> usize {
+        let (in_row, rows) = (self.in_row(), self.patches.plan.results().size[0]);
+        match self.below().is_multiple_of(self.beside(in_row).1) {
+            true => (first / in_row / rows + 1) * rows * in_row,
+            false => first + in_row,
+        }
+    }
+
+    /// Bytes from a row of patches to the next.
+    fn below(&self) -> usize {
+        self.patches.plan.filter().axes[0].stride * self.pitch()
+    }
+
+    /// Patches, where the rows under those from `first` on are packed: those of a row, or of several that are joined. What lies above an
+    /// image or below it is left out of a single row if it is 0: it adds nothing.
     pub(crate) fn lines<'s>(&self, bytes: &'s [u8], first: usize, patches: Range<usize>) -> Lines<'s> {
         let (in_row, dilation) = (self.in_row(), self.patches.plan.filter().axes[0].dilation);
-        debug_assert!(patches.start.is_multiple_of(in_row) && patches.len() == in_row);
+        debug_assert!(patches.start.is_multiple_of(in_row) && patches.len().is_multiple_of(in_row));
         let row = self.top(patches.start / in_row) - self.top(first / in_row);
         let steps = Steps { runs: self.runs(), step: dilation * self.pitch() };
         let len = self.kernel.pad(self.run()) * self.size();
-        let lines = Lines::windows(&bytes[row * self.pitch()..], self.beside(in_row), len, steps);
+        let bytes = &bytes[row * self.pitch()..];
+        if patches.len() > in_row {
+            debug_assert!(patches.end <= self.end_of_joined(patches.start));
+            let (_, pitch) = self.beside(in_row);
+            let gaps = Gaps { meant: in_row, of: self.below() / pitch };
+            let count = (patches.len() / in_row - 1) * gaps.of + in_row;
+            return Lines::windows(bytes, (count, pitch), len, steps).with_gaps(gaps);
+        }
+        let lines = Lines::windows(bytes, self.beside(in_row), len, steps);
         match self.absent {
             [0, 0] => lines.runs_of(self.runs_on_image(patches.start / in_row)),
             _ => lines,

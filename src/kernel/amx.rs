@@ -8,6 +8,7 @@ use super::panel::PanelFns;
 use super::relay::{Bytes, Open, RelayFns, Rows as Few, Strip as Job, TOGETHER, WIDTH};
 use super::requantize::avx512::{bytes, finish_panel, panel};
 use super::{FewLines, Kernel, Large, Tile, avx512vnni};
+use crate::matrix::Gaps;
 use crate::output::{FloatParts, Sums};
 use crate::pack::Groups;
 use ahead::Ahead;
@@ -20,6 +21,7 @@ use walk::{ROWS, Room, Rows, Strip, Way, with_room};
 
 mod ahead;
 mod beside;
+mod cut;
 #[cfg(test)]
 mod emulated;
 mod quarters;
@@ -63,7 +65,8 @@ pub(super) static TILES: Kernel = Kernel {
 
 static PANEL_FNS: PanelFns = PanelFns { write: panel, finish: finish_panel, bytes };
 
-static RELAY: RelayFns = RelayFns { together: TOGETHER, halves: 0, least_of_halves: 0, multiply, finish };
+static RELAY: RelayFns =
+    RelayFns { together: TOGETHER, halves: 0, least_of_halves: 0, takes_gaps: true, multiply, finish };
 
 /// Whether so much of its registers is used that it is faster than AVX-512 VNNI: a single step that is not full, or panels that are not,
 /// take as long as others do. (Timed on Granite Rapids, of sums and of bytes; results of many columns wait for memory in both.)
@@ -241,7 +244,7 @@ unsafe fn short_strip<const FETCHED: bool>(
         for panel in 0..count {
             let mut ahead = Ahead::<{ OF_PANEL / STEP }>::new(to, if FETCHED { ROWS } else { 0 });
             strip.begin(of_cols.map(|of_cols| Place::same(of_cols[panel].assume_init_ref())));
-            for next in steps.following(count - panel, of_panel, true) {
+            for next in steps.following(count - panel, of_panel, None) {
                 next.multiply();
                 if FETCHED {
                     ahead.fetch(share);
@@ -291,8 +294,51 @@ fn strips(count: usize, of: usize) -> impl Iterator<Item = Range<usize>> {
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 unsafe fn multiply(job: &Job, _open: &mut Open, _room: &mut [Few; 2]) {
     let has_terms = job.terms.times != 0 || !job.terms.bias.is_empty();
+    let bytes = &beside::Bytes { job, has_terms };
     // SAFETY: this function's own promise.
-    unsafe { beside::multiply(&job.tile, job.panels.len(), &beside::Bytes { job, has_terms }) }
+    unsafe {
+        match job.tile.lhs.gaps() {
+            Some(gaps) => windows(gaps, bytes),
+            None => beside::multiply(&job.tile, job.panels.len(), bytes),
+        }
+    }
+}
+
+/// Those of windows with gaps: by whole panels together, by others row by row.
+///
+/// # Safety
+/// As for [`RelayFns::multiply`].
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+unsafe fn windows(gaps: Gaps, bytes: &beside::Bytes) {
+    let beside::Bytes { job, has_terms } = *bytes;
+    let Job { tile, panels, result, out, .. } = job;
+    let (lines, of_panel) = (&tile.lhs, tile.of_panel::<WIDTH>(panels.len()));
+    let way = Way::of_windows(tile, panels.len());
+    let most = quarters::most(tile, way, bytes);
+    // SAFETY: this function's own promise.
+    unsafe { quarters::multiply(tile, way, None, bytes, most) }
+    if most.1 == panels.len() {
+        return;
+    }
+    for (row, first) in (0..lines.count()).step_by(gaps.of).enumerate() {
+        let start = row * gaps.meant;
+        let job = Job {
+            tile: Tile {
+                lhs: lines.part(first..first + gaps.meant),
+                rhs: &tile.rhs[most.1 * of_panel..],
+                cols: tile.cols - most.1 * WIDTH,
+                ..tile.clone()
+            },
+            panels: panels.start + most.1..panels.end,
+            terms: job.terms.from(start),
+            row: job.row + start,
+            col: job.col + most.1 * WIDTH,
+            result: *result,
+            out,
+        };
+        // SAFETY: as above.
+        unsafe { beside::multiply(&job.tile, job.panels.len(), &beside::Bytes { job: &job, has_terms }) }
+    }
 }
 
 /// As a [`FloatsFn`](super::FloatsFn), of all panels of the columns.

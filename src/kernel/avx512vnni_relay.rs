@@ -8,8 +8,14 @@ use super::requantize::avx512::{relay_doubts, relay_row};
 use super::tiles;
 use std::ops::Range;
 
-pub(super) static RELAY: RelayFns =
-    RelayFns { together: TWICE_TWO / 2, halves: 512, least_of_halves: 2 * shallow::TOGETHER, multiply, finish };
+pub(super) static RELAY: RelayFns = RelayFns {
+    together: TWICE_TWO / 2,
+    halves: 512,
+    least_of_halves: 2 * shallow::TOGETHER,
+    takes_gaps: false,
+    multiply,
+    finish,
+};
 
 /// Lines of so many groups become bytes from registers: fewer than a tile has rows are too few for all of these to go beside them, and
 /// with some more it still gains (measured with Zen 5 and Granite Rapids).

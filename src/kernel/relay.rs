@@ -26,6 +26,8 @@ pub(crate) struct RelayFns {
     /// Up to which depth a panel is worth it of which half or more has no columns, and beside how many rows at least.
     pub halves: usize,
     pub least_of_halves: usize,
+    /// Whether windows may have gaps.
+    pub takes_gaps: bool,
     /// Multiplies all rows by panels, tile by tile, and finishes each tile with the next, the first with the one that was `open`.
     /// The last may be open then.
     ///
@@ -88,7 +90,7 @@ pub(crate) struct Terms<'a> {
     pub bias: &'a [i32],
 }
 
-impl Terms<'_> {
+impl<'a> Terms<'a> {
     /// Nothing.
     pub(crate) const NONE: Self = Self { sums: &[], depth: 0, times: 0, bias: &[] };
 
@@ -102,6 +104,13 @@ impl Terms<'_> {
         for (to, bias) in to.iter_mut().zip(self.bias.get(first..).unwrap_or_default()) {
             *to = to.wrapping_add(*bias);
         }
+    }
+
+    /// That of the rows from this one on.
+    #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+    pub(crate) fn from(&self, row: usize) -> Self {
+        let rest = |of_rows: &'a [i32]| of_rows.get(row..).unwrap_or_default();
+        Self { sums: rest(self.sums), bias: rest(self.bias), ..*self }
     }
 
     /// What is added to the sums of this row.

@@ -4,7 +4,8 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 /// Lines as kernels read them: as many bytes of each, `pitch` bytes from the start of one to that of the next. Windows on images
-/// have several runs of so many bytes, `step` bytes from the start of one to that of the next; whole runs may be left out at either end.
+/// have several runs of so many bytes, `step` bytes from the start of one to that of the next; whole runs may be left out at either end,
+/// and of windows below each other some lines between are not meant.
 #[derive(Clone, Copy)]
 pub(crate) struct Lines<'a> {
     start: *const u8,
@@ -14,7 +15,15 @@ pub(crate) struct Lines<'a> {
     runs: usize,
     step: usize,
     left_out: [usize; 2],
+    gaps: Option<Gaps>,
     lifetime: PhantomData<&'a [u8]>,
+}
+
+/// Of every so many lines only the first are meant; those between are readable, too.
+#[derive(Clone, Copy)]
+pub(crate) struct Gaps {
+    pub meant: usize,
+    pub of: usize,
 }
 
 /// How far the runs of windows lie apart, and how many a window has.
@@ -33,6 +42,7 @@ impl<'a> Lines<'a> {
         runs: 1,
         step: 0,
         left_out: [0; 2],
+        gaps: None,
         lifetime: PhantomData,
     };
 
@@ -58,6 +68,25 @@ impl<'a> Lines<'a> {
         let Steps { runs, step } = steps;
         assert!(count == 0 || (count - 1) * pitch + (runs - 1) * step + len <= bytes.len());
         Self { start: bytes.as_ptr(), pitch, count, len, runs, step, ..Self::NONE }
+    }
+
+    /// The same, not all of which are meant; the last one is.
+    pub(crate) fn with_gaps(self, gaps: Gaps) -> Self {
+        assert!(0 < gaps.meant && gaps.meant <= gaps.of && self.count % gaps.of == gaps.meant % gaps.of);
+        Self { gaps: Some(gaps), ..self }
+    }
+
+    /// Which are meant, if not all.
+    #[cfg(all(target_arch = "x86_64", not(only_avx2)))]
+    #[inline(always)]
+    pub(crate) fn gaps(&self) -> Option<Gaps> {
+        self.gaps
+    }
+
+    /// How many are meant.
+    #[inline(always)]
+    pub(crate) fn meant(&self) -> usize {
+        self.gaps.map_or(self.count, |gaps| self.count.div_ceil(gaps.of) * gaps.meant)
     }
 
     /// Some runs of all of each, the others of which are 0.
@@ -169,12 +198,13 @@ impl<'a> Lines<'a> {
         })
     }
 
-    /// Some of them.
+    /// Some of them, all of which are meant.
     #[inline(always)]
     pub(crate) fn part(&self, lines: Range<usize>) -> Self {
         assert!(lines.start <= lines.end && lines.end <= self.count);
         // Of no lines it does not matter where they begin.
-        Self { start: self.start.wrapping_add(lines.start.wrapping_mul(self.pitch)), count: lines.len(), ..*self }
+        let start = self.start.wrapping_add(lines.start.wrapping_mul(self.pitch));
+        Self { start, count: lines.len(), gaps: None, ..*self }
     }
 }
 

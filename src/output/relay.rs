@@ -96,6 +96,11 @@ impl<'r, 'a> Relay<'r, 'a> {
         Self { together: 1, ..self }
     }
 
+    /// Whether windows may have gaps.
+    pub(crate) fn takes_gaps(&self) -> bool {
+        self.ways.takes_gaps
+    }
+
     /// The same, of windows, so many of which are multiplied together: few had better not be multiplied by half panels so.
     pub(crate) fn of_windows(self, together: usize) -> Self {
         let half = if together < self.ways.least_of_halves { HALF } else { self.half };
@@ -157,7 +162,7 @@ impl<'r, 'a> Relay<'r, 'a> {
         assert!(
             region.rows.end <= self.out.rows
                 && region.cols.end <= self.out.cols
-                && tile.lhs.count() == region.rows.len()
+                && tile.lhs.meant() == region.rows.len()
         );
         let strip = Strip {
             tile,

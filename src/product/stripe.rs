@@ -128,7 +128,7 @@ impl Stripe<'_> {
             ..self.tile(panel, (self.product.cols().end - self.cols.start) * depth.len())
         };
         // SAFETY: tiles do not overlap, and whoever claimed their block finishes them.
-        let mut relay = relay.and_then(|relay| unsafe { relay.begin(&self.region(self.rows.clone()), room) });
+        let relay = relay.and_then(|relay| unsafe { relay.begin(&self.region(self.rows.clone()), room) });
         // The rows that are multiplied, but not finished.
         let mut open = self.rows.start..self.rows.start;
         let finishes = slice + 1 == slices && sums.is_none();
@@ -136,15 +136,22 @@ impl Stripe<'_> {
         let place =
             |first: usize, rows: &Range<usize>| (rows.start - first) * kernel.width..(rows.end - first) * kernel.width;
         let step = row.unwrap_or(self.rows.len());
+        if let Some(relay) = relay {
+            let mut start = self.rows.start;
+            while start < self.rows.end {
+                let joined = if relay.takes_gaps() { lhs.end_of_joined(start) } else { None };
+                let end = joined.map_or(start + step, |end| end.min(self.rows.end));
+                let all = lhs.lines(self.lhs, start..end, depth.clone());
+                (tile.lhs, tile.rhs) = (all, self.met(&all, panel));
+                // SAFETY: as above.
+                unsafe { relay.multiply(tile.clone(), &self.region(start..end), room) };
+                start = end;
+            }
+            return;
+        }
         for start in self.rows.clone().step_by(step) {
             let all = lhs.lines(self.lhs, start..start + step, depth.clone());
             tile.rhs = self.met(&all, panel);
-            if let Some(relay) = &mut relay {
-                tile.lhs = all;
-                // SAFETY: as above.
-                unsafe { relay.multiply(tile.clone(), &self.region(start..start + step), room) };
-                continue;
-            }
             tile.height = height(step, kernel.together(&all));
             if let Some(sums) = &sums
                 && slices == 1

@@ -2,6 +2,7 @@
 //! bytes. Done all at once, they are more instructions than the processor looks ahead: then registers of sums wait for it.
 
 use super::beside::Bytes;
+use super::cut::{Cuts, Places};
 use super::registers::Step;
 use super::short::ShortSteps;
 use super::walk::{Copied, ROWS, Rows, Strip, Way};
@@ -10,30 +11,22 @@ use crate::kernel::panel::Panel;
 use crate::kernel::requantize::avx512::{ByKind, Pairs, by_kind};
 use crate::matrix::Block;
 
-/// Steps of all panels together that pay for getting ready for a strip; and steps of windows, of which few strips lie side by side.
+/// Steps of all panels together that pay for getting ready for a strip; and steps of windows of a single row, of which few strips lie
+/// side by side.
 const LEAST: usize = 2;
 const LEAST_OF_WINDOWS: usize = 9;
 
-/// How many strips of rows, and by how many panels, are multiplied so: the first ones, or none.
+/// How many strips of rows, and by how many panels, are multiplied so: the first ones, or none. Of windows all or none.
 #[inline]
 pub(super) fn most(tile: &Tile, way: Way, bytes: &Bytes) -> (usize, usize) {
     let (steps, panels) = way.short(tile);
-    let count = tile.lhs.count();
+    let lines = &tile.lhs;
     match steps * panels >= LEAST && bytes.are_rounded() {
-        true if tile.lhs.runs() == 1 => (count / ROWS, panels),
-        // All of them, of which the last may begin among those before, if an even number of lines is no more than there are.
-        true if steps >= LEAST_OF_WINDOWS && (count > ROWS || count.is_multiple_of(2)) => {
-            (count.div_ceil(ROWS), panels)
+        true if lines.runs() == 1 => (lines.count() / ROWS, panels),
+        true if (lines.gaps().is_some() || steps >= LEAST_OF_WINDOWS) && Cuts::of(lines).is_some() => {
+            (lines.count().div_ceil(ROWS), panels)
         }
         _ => (0, 0),
-    }
-}
-
-/// How high so many strips of lines are: an even number.
-fn height(tile: &Tile, strips: usize) -> usize {
-    match tile.lhs.runs() {
-        1 => ROWS,
-        _ => tile.lhs.count().div_ceil(strips).next_multiple_of(2),
     }
 }
 
@@ -52,7 +45,12 @@ pub(super) unsafe fn multiply(tile: &Tile, way: Way, copied: Option<&mut Copied>
         fn of<const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINED: bool>(self) {
             let To(tile, way, copied, bytes, most) = self;
             // SAFETY: the promise made to who makes this.
-            unsafe { multiply_in::<TERMS, SIGNS, SIGNED, CONFINED>(tile, way, copied, bytes, most) }
+            unsafe {
+                match tile.lhs.runs() {
+                    1 => multiply_in::<false, TERMS, SIGNS, SIGNED, CONFINED>(tile, way, copied, bytes, most),
+                    _ => multiply_in::<true, TERMS, SIGNS, SIGNED, CONFINED>(tile, way, copied, bytes, most),
+                }
+            }
         }
     }
 
@@ -63,20 +61,28 @@ pub(super) unsafe fn multiply(tile: &Tile, way: Way, copied: Option<&mut Copied>
     }
 }
 
-/// A tile that was multiplied: its panel, the places of its rows, as many as there are sums, and which of two strips and rooms it has.
+/// A tile that was multiplied: its panel, the places of its rows, how many results they are, and which of two strips and rooms, and of
+/// three places of sums, it has.
 struct Before<'a> {
     panel: &'a Panel,
     to: Block<'a, u8>,
-    rows: usize,
+    results: usize,
     strip: usize,
     room: usize,
+    place: usize,
 }
 
 /// # Safety
 /// As for [`multiply`].
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx512vbmi")]
-unsafe fn multiply_in<const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINED: bool>(
+unsafe fn multiply_in<
+    const WINDOWS: bool,
+    const TERMS: bool,
+    const SIGNS: bool,
+    const SIGNED: bool,
+    const CONFINED: bool,
+>(
     tile: &Tile,
     way: Way,
     copied: Option<&mut Copied>,
@@ -86,37 +92,47 @@ unsafe fn multiply_in<const TERMS: bool, const SIGNS: bool, const SIGNED: bool, 
     // SAFETY: this function's own promise, which a session is a part of; places and sums are those of whole tiles.
     unsafe {
         let mut strip = Strip::new(tile, way, copied);
-        let (lines, height) = (tile.lhs.count(), height(tile, count));
+        let lines = if WINDOWS { tile.lhs } else { tile.lhs.part(0..count * ROWS) };
+        let (_, pitch, _) = lines.places();
+        let cuts = Cuts::of(&lines).expect("so many strips");
         let (mut rooms, mut terms) = ([Rows::NONE; 2], [[0; ROWS]; 2]);
-        let mut before = Before { panel: bytes.panel(0), to: bytes.place(0..0, 0), rows: 0, strip: 0, room: 1 };
+        // Those of the strip before, of this one, and of the next, in turn.
+        let mut places = [Places::ALL; 3];
+        let mut before =
+            Before { panel: bytes.panel(0), to: bytes.place(0..0, 0), results: 0, strip: 0, room: 1, place: 0 };
+        let [mut number, mut place] = [1, 1];
         for some in way.groups(0..panels) {
             let mut steps = ShortSteps::none();
-            for number in 0..count {
-                let start = (number * height).min(lines - height);
-                let rows = start..start + height;
+            let rhs = &tile.rhs[some.start * way.of_panel..];
+            let (mut cut, mut is_loaded) = (cuts.from::<WINDOWS>(0, &mut places[place]), false);
+            while !cut.results().is_empty() {
+                let next_place = if place == 2 { 0 } else { place + 1 };
+                let next = cuts.from::<WINDOWS>(cut.results().end, &mut places[next_place]);
+                let (is_last, down) = (next.results().is_empty(), cut.down_to(next, pitch));
                 // The first step is loaded, unless another strip's was before it.
-                if !steps.go_down() {
-                    strip.set(tile.lhs.part(rows.clone()));
-                    strip.find_steps(&tile.rhs[some.start * way.of_panel..], some.len(), &mut steps);
+                if !is_loaded {
+                    strip.set_cut(lines, cut);
+                    strip.find_steps(rhs, some.len(), &mut steps);
                     steps.first().load();
                 }
                 if TERMS {
-                    bytes.fill(rows.clone(), &mut terms[number % 2]);
+                    bytes.fill(cut.results(), &mut terms[number % 2]);
                 }
                 for panel in some.clone() {
                     let room = 1 - before.room;
                     let [even, odd] = &mut rooms;
                     let (now, then) = if room == 0 { (even, odd) } else { (odd, even) };
-                    let (sums, of_rows) = (then.first(before.rows), &terms[before.strip]);
-                    let mut pairs = Pairs::<TERMS, SIGNS, SIGNED, CONFINED>::new(
+                    let of_before = if WINDOWS { &places[before.place] } else { const { &Places::ALL } };
+                    let mut pairs = Pairs::<WINDOWS, TERMS, SIGNS, SIGNED, CONFINED>::new(
                         before.panel,
                         before.to.clone(),
-                        sums,
-                        of_rows,
+                        then.first(if before.results == 0 { 0 } else { ROWS }),
+                        of_before.of(before.results),
+                        &terms[before.strip],
                         Step::PARTS * steps.count(),
                     );
                     strip.begin(None);
-                    for next in steps.following(some.end - panel, way.of_panel, number + 1 == count) {
+                    for next in steps.following(some.end - panel, way.of_panel, (!is_last).then_some(down)) {
                         next.follow::<0>();
                         pairs.finish_due();
                         next.follow::<1>();
@@ -129,14 +145,18 @@ unsafe fn multiply_in<const TERMS: bool, const SIGNS: bool, const SIGNED: bool, 
                     strip.end(now.place());
                     steps.go_on(way.of_panel);
                     pairs.end(before.to);
-                    let to = bytes.place(rows.clone(), panel);
-                    before = Before { panel: bytes.panel(panel), to, rows: height, strip: number % 2, room };
+                    let (to, results) = (bytes.place(cut.results(), panel), cut.results().len());
+                    before = Before { panel: bytes.panel(panel), to, results, strip: number % 2, room, place };
                 }
+                is_loaded = !is_last && steps.go_down(strip.of_step(), down);
+                (cut, place, number) = (next, next_place, number + 1);
             }
         }
-        let Before { panel, to, rows, strip, room } = before;
+        let Before { panel, to, results, strip, room, place } = before;
+        let places = if WINDOWS { &places[place] } else { const { &Places::ALL } };
+        let (sums, terms, places) = (rooms[room].first(ROWS), &terms[strip], places.of(results));
         let mut pairs =
-            Pairs::<TERMS, SIGNS, SIGNED, CONFINED>::new(panel, to.clone(), rooms[room].first(rows), &terms[strip], 1);
+            Pairs::<WINDOWS, TERMS, SIGNS, SIGNED, CONFINED>::new(panel, to.clone(), sums, places, terms, 1);
         pairs.finish_due();
         pairs.end(to);
     }

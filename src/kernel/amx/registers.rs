@@ -322,8 +322,9 @@ impl Step {
 
     /// The same of lines so many bytes further on.
     #[inline(always)]
-    pub(super) fn below(self, bytes: usize) -> Self {
-        Self { lines: self.lines.map(|line| line.wrapping_add(bytes)), ..self }
+    pub(super) fn below(self, bytes: [usize; 2]) -> Self {
+        let [first, second] = self.lines;
+        Self { lines: [first.wrapping_add(bytes[0]), second.wrapping_add(bytes[1])], ..self }
     }
 
     /// Loads what it takes.

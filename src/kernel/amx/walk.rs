@@ -2,10 +2,11 @@
 //!
 //! The four begin with what is added to the sums, and go where they belong: nothing waits for them that could be done before.
 
+use super::cut::Cut;
 use super::near;
 use super::registers::{Form, GROUP, Multiply, PANEL_STEP, Place, Shape, Step};
 use super::session::{HEIGHT, STEP, configure};
-use super::short::{MOST_SHORT, ShortSteps};
+use super::short::{MOST_OF_WINDOWS, MOST_SHORT, ShortSteps};
 use crate::kernel::Tile;
 use crate::kernel::relay::WIDTH;
 use crate::matrix::Lines;
@@ -91,6 +92,11 @@ impl Way {
         Self { panels: 1, of_panel, is_even: true, is_copied: false, is_sliced: false, is_broad: false }
     }
 
+    /// Windows, by so many panels.
+    pub(super) fn of_windows(tile: &Tile, panels: usize) -> Self {
+        Self { panels, ..Self::alone(tile.of_panel::<WIDTH>(panels)) }
+    }
+
     /// By so many panels, in slices if it may be.
     #[inline(always)]
     fn new(tile: &Tile, panels: usize, may_be_sliced: bool) -> Self {
@@ -126,11 +132,12 @@ impl Way {
     pub(super) fn short(self, tile: &Tile) -> (usize, usize) {
         let (len, runs) = (tile.lhs.len(), tile.lhs.runs());
         let steps = runs * len.min(self.of_panel / WIDTH).div_ceil(STEP);
-        if self.is_sliced || !(1..=MOST_SHORT).contains(&steps) {
+        let most = if runs > 1 { MOST_OF_WINDOWS } else { MOST_SHORT };
+        if self.is_sliced || !(1..=most).contains(&steps) {
             return (0, 0);
         }
         if runs > 1 {
-            let are_alike = tile.lhs.count() > HEIGHT && len.is_multiple_of(step_of(len));
+            let are_alike = tile.lhs.count() >= HEIGHT && len.is_multiple_of(step_of(len));
             return if are_alike { (steps, self.panels.min(tile.cols / WIDTH)) } else { (0, 0) };
         }
         let have_bytes = tile.rhs.len().checked_sub(steps * PANEL_STEP).map_or(0, |rest| 1 + rest / self.of_panel);
@@ -192,6 +199,8 @@ unsafe fn copy(lines: Lines, bytes: Range<usize>, (to, pitch): (*mut u8, usize))
 /// At most [`ROWS`] lines, which are multiplied by one panel after the other.
 pub(super) struct Strip<'a> {
     lines: Lines<'a>,
+    /// How many lines the second register's are below the first one's.
+    below: usize,
     /// Of a register of lines.
     rows: usize,
     /// Bytes of a run of a line, and of the panel that it meets.
@@ -280,6 +289,7 @@ impl<'a> Strip<'a> {
         unsafe { configure(rows, step) }
         Self {
             lines: Lines::NONE,
+            below: 0,
             rows,
             len,
             of_run,
@@ -305,7 +315,7 @@ impl<'a> Strip<'a> {
     #[target_feature(enable = "avx512f,avx512bw")]
     pub(super) fn set(&mut self, lines: Lines<'a>) {
         assert!(lines.count() >= self.rows && lines.count() <= if self.rows < HEIGHT { self.rows } else { ROWS });
-        self.lines = lines;
+        (self.lines, self.below) = (lines, lines.count().saturating_sub(HEIGHT));
         match self.shape.form {
             Form::Broad => assert!(lines.count() == HEIGHT),
             _ => self.shape.form = if lines.count() > HEIGHT { Form::Tall } else { Form::Flat },
@@ -325,13 +335,31 @@ impl<'a> Strip<'a> {
         }
     }
 
+    /// Bytes of a panel that a step meets.
+    pub(super) fn of_step(&self) -> usize {
+        self.step * WIDTH
+    }
+
+    /// Goes to those of a cut.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    pub(super) fn set_cut(&mut self, lines: Lines<'a>, Cut { first, second, .. }: Cut) {
+        if lines.runs() == 1 {
+            return self.set(lines.part(first..first + ROWS));
+        }
+        // Those of the second register lie behind, or among, those of the first.
+        assert!(self.shape.form != Form::Broad && first <= second && second + HEIGHT <= lines.count());
+        (self.lines, self.below) = (lines.part(first..lines.count()), second - first);
+        self.shape.form = Form::Tall;
+    }
+
     /// Where the ends of lines are copied to, and how far they are apart.
     fn ends(&mut self) -> (*mut u8, usize) {
         (self.copies.as_mut_ptr().cast::<u8>().wrapping_add(offset_of!(Copies, lines)), STEP)
     }
 
-    /// Finds the steps of these lines, 32 of one run, or more than a register's of several, that meet so many whole panels, with which as
-    /// many bytes follow as are given. No more than [`MOST_SHORT`].
+    /// Finds the steps of these lines, 32 of one run, or those of a cut of several, that meet so many whole panels, with which as many bytes
+    /// follow as are given. No more than [`MOST_SHORT`], or [`MOST_OF_WINDOWS`].
     #[inline(never)]
     pub(super) fn find_steps(&mut self, panels: &[u8], count_of_panels: usize, to: &mut ShortSteps) {
         if self.lines.runs() > 1 {
@@ -347,7 +375,7 @@ impl<'a> Strip<'a> {
         let (first, copied) = (self.lines.places().0, self.copies());
         let how = self.shape.how();
         let is_copied = self.copied > 0 || count > self.steps;
-        to.begin((panels, last), (!is_copied).then_some(ROWS * self.lines.places().1));
+        to.begin((panels, last), !is_copied);
         for at in 0..count {
             let (line, pitch) = match self.pitch(at + 1) {
                 _ if at == self.steps => (self.ends().0.cast_const(), STEP),
@@ -362,14 +390,16 @@ impl<'a> Strip<'a> {
     /// The same of several runs.
     fn find_steps_of_runs(&mut self, panels: &[u8], count_of_panels: usize, to: &mut ShortSteps) {
         let (first, pitch, run_step) = self.lines.places();
-        let (runs, of_step) = (self.lines.runs(), self.step * WIDTH);
-        assert!(self.lines.count() > HEIGHT && self.rows == HEIGHT && (1..=MOST_SHORT).contains(&(runs * self.steps)));
+        let (runs, of_step) = (self.lines.runs(), self.of_step());
+        assert!(
+            self.lines.count() >= HEIGHT && self.rows == HEIGHT && (1..=MOST_OF_WINDOWS).contains(&(runs * self.steps))
+        );
         let end = (count_of_panels - 1) * self.of_panel + runs * self.of_run;
         assert!(self.steps * self.step == self.len && end <= panels.len());
         let last_step = (runs - 1) * self.of_run + (self.steps - 1) * of_step;
         let last = &panels[(count_of_panels - 1) * self.of_panel..][last_step..];
-        to.begin((panels.as_ptr(), last.as_ptr()), None);
-        let below = (self.lines.count() - HEIGHT) * pitch;
+        to.begin((panels.as_ptr(), last.as_ptr()), true);
+        let below = self.below * pitch;
         for run in 0..runs {
             for at in 0..self.steps {
                 let line = first.wrapping_add(run * run_step + at * self.step);
@@ -402,15 +432,14 @@ impl<'a> Strip<'a> {
         unsafe { self.shape.begin(of_cols.map(|sums| [sums; 2])) }
     }
 
-    /// Brings sums to their place.
+    /// Brings sums of two registers of rows to their place.
     ///
     /// # Safety
     /// As for [`multiply`](Self::multiply).
     #[inline(always)]
     pub(super) unsafe fn end(&self, to: Place) {
-        let second = self.lines.count().saturating_sub(HEIGHT);
         // SAFETY: this function's own promise.
-        unsafe { self.shape.end([to, to.below(second)]) }
+        unsafe { self.shape.end([to, to.below(HEIGHT)]) }
     }
 
     /// Finds the parts of this slice.

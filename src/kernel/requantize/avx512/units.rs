@@ -82,12 +82,23 @@ impl ByKind for ToFinish {
 }
 
 /// Pairs of a whole panel's rows, which become bytes beside something that is done in so many parts: as many after one as after another.
-pub(in crate::kernel) struct Pairs<'a, const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINED: bool> {
+/// They lie one after the other, unless how many bytes before each there are is told, two by two.
+pub(in crate::kernel) struct Pairs<
+    'a,
+    const PLACED: bool,
+    const TERMS: bool,
+    const SIGNS: bool,
+    const SIGNED: bool,
+    const CONFINED: bool,
+> {
     units: Units<TERMS, SIGNS, SIGNED, CONFINED>,
     panel: &'a Panel,
     to: Block<'a, u8>,
-    all: &'a [[[i32; 2 * LANES]; 2]],
+    sums: &'a [[i32; 2 * LANES]],
+    places: &'a [[u32; 2]],
+    /// Those that are left, of one or the other.
     left: std::slice::Iter<'a, [[i32; 2 * LANES]; 2]>,
+    places_left: std::slice::Iter<'a, [u32; 2]>,
     terms: &'a [i32],
     parts: usize,
     /// How many are due, times how many parts there are; and how many are done.
@@ -97,27 +108,35 @@ pub(in crate::kernel) struct Pairs<'a, const TERMS: bool, const SIGNS: bool, con
     doubtful: u32,
 }
 
-impl<'a, const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINED: bool>
-    Pairs<'a, TERMS, SIGNS, SIGNED, CONFINED>
+impl<'a, const PLACED: bool, const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINED: bool>
+    Pairs<'a, PLACED, TERMS, SIGNS, SIGNED, CONFINED>
 {
-    /// Those of a whole panel's rows, an even number, 64 at most; as many places as sums.
+    /// Those of some of a whole panel's rows, as many as are told, an even number, 64 at most.
+    ///
+    /// # Safety
+    /// So many bytes are those of whole rows of sums, after which there is another; and of the first rows, if they lie one after the
+    /// other.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
-    pub(in crate::kernel) fn new(
+    pub(in crate::kernel) unsafe fn new(
         panel: &'a Panel,
         to: Block<'a, u8>,
         sums: &'a [[i32; 2 * LANES]],
+        places: &'a [u32],
         terms: &'a [i32],
         parts: usize,
     ) -> Self {
-        let sums = sums.as_chunks().0;
-        assert!(sums.len() <= 32 && (!TERMS || terms.len() >= 2 * sums.len()) && to.is_of(2 * sums.len(), 2 * LANES));
+        let places = places.as_chunks().0;
+        let rows = 2 * places.len();
+        assert!(rows <= 64 && rows <= sums.len() && (!TERMS || terms.len() >= rows) && to.is_of(rows, 2 * LANES));
         Self {
             units: Units::of(panel),
             panel,
             to,
-            all: sums,
-            left: sums.iter(),
+            sums,
+            places,
+            left: sums[..rows].as_chunks().0.iter(),
+            places_left: places.iter(),
             terms,
             parts,
             due: 0,
@@ -130,11 +149,17 @@ impl<'a, const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINE
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
     pub(in crate::kernel) fn finish_due(&mut self) {
-        self.due += self.all.len();
-        while self.due >= self.parts
-            && let Some([first, second]) = self.left.next()
-        {
-            // SAFETY: there are as many rows as sums, as `new` asserts.
+        self.due += self.places.len();
+        while self.due >= self.parts {
+            let [first, second] = if PLACED {
+                let Some(places) = self.places_left.next() else { break };
+                // SAFETY: as was promised to `new`.
+                unsafe { sums_at(self.sums, places) }
+            } else {
+                let Some(pair) = self.left.next() else { break };
+                pair.each_ref()
+            };
+            // SAFETY: there are as many rows as are told, as `new` asserts.
             let [to_first, to_second] = unsafe { self.to.take_whole::<2, { 2 * LANES }>() };
             self.due -= self.parts;
             let terms =
@@ -155,7 +180,42 @@ impl<'a, const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINE
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
     pub(in crate::kernel) fn end(self, to: Block<u8>) {
         if self.doubtful != 0 {
-            correct_pairs::<TERMS, SIGNS, SIGNED, CONFINED>(self.panel, to, self.all, self.terms, self.doubtful);
+            let Self { panel, sums, places, terms, doubtful, .. } = self;
+            correct_pairs::<PLACED, TERMS, SIGNS, SIGNED, CONFINED>(panel, to, (sums, places), terms, doubtful);
+        }
+    }
+}
+
+/// Two rows of sums.
+///
+/// # Safety
+/// As was promised to [`Pairs::new`].
+#[inline(always)]
+unsafe fn sums_at<'a>(sums: &'a [[i32; 2 * LANES]], places: &[u32; 2]) -> [&'a [i32; 2 * LANES]; 2] {
+    // SAFETY: this function's own promise.
+    places.map(|before| unsafe { &*sums.as_ptr().byte_add(before as usize) })
+}
+
+/// Puts right pairs of rows some numbers of which were in doubt. Not a part of [`Pairs`], all of which the compiler would keep for it.
+#[cold]
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
+fn correct_pairs<const PLACED: bool, const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINED: bool>(
+    panel: &Panel,
+    to: Block<u8>,
+    (sums, places): (&[[i32; 2 * LANES]], &[[u32; 2]]),
+    terms: &[i32],
+    doubtful: u32,
+) {
+    for (i, [first, second]) in to.wholes::<2, { 2 * LANES }>().enumerate() {
+        if doubtful >> i & 1 != 0 {
+            let terms = if TERMS { &terms[2 * i..] } else { &[0; 2] };
+            let sums = match PLACED {
+                // SAFETY: `Pairs::end` gives what `Pairs::new` was given.
+                true => unsafe { sums_at(sums, &places[i]) }.map(|row| *row),
+                false => sums.as_chunks().0[i],
+            };
+            correct::<TERMS, SIGNS, SIGNED, CONFINED>(panel, &sums, terms, &mut [first, second]);
         }
     }
 }
@@ -165,25 +225,6 @@ impl<'a, const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINE
 #[inline(never)]
 fn with_doubt(doubtful: u32, pair: usize) -> u32 {
     doubtful | 1 << pair
-}
-
-/// Puts right pairs of rows some numbers of which were in doubt.
-#[cold]
-#[inline(never)]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
-fn correct_pairs<const TERMS: bool, const SIGNS: bool, const SIGNED: bool, const CONFINED: bool>(
-    panel: &Panel,
-    to: Block<u8>,
-    sums: &[[[i32; 2 * LANES]; 2]],
-    terms: &[i32],
-    doubtful: u32,
-) {
-    for (i, (sums, [first, second])) in sums.iter().zip(to.wholes::<2, { 2 * LANES }>()).enumerate() {
-        if doubtful >> i & 1 != 0 {
-            let terms = if TERMS { &terms[2 * i..] } else { &[0; 2] };
-            correct::<TERMS, SIGNS, SIGNED, CONFINED>(panel, sums, terms, &mut [first, second]);
-        }
-    }
 }
 
 /// Four rows at once of a whole panel, with few instructions for each, so that the processor sees beyond them. What else there is to do
