@@ -16,14 +16,16 @@ use crate::matrix::Block;
 const LEAST: usize = 2;
 const LEAST_OF_WINDOWS: usize = 9;
 
-/// How many strips of rows, and by how many panels, are multiplied so: the first ones, or none. Of windows all or none.
+/// How many strips of rows, and by how many panels, are multiplied so: the first ones, or none. Of windows all or none; none of those
+/// with gaps and of a single run.
 #[inline]
 pub(super) fn most(tile: &Tile, way: Way, bytes: &Bytes) -> (usize, usize) {
     let (steps, panels) = way.short(tile);
-    let lines = &tile.lhs;
-    match steps * panels >= LEAST && bytes.are_rounded() {
-        true if lines.runs() == 1 => (lines.count() / ROWS, panels),
-        true if (lines.gaps().is_some() || steps >= LEAST_OF_WINDOWS) && Cuts::of(lines).is_some() => {
+    let (lines, have_gaps) = (&tile.lhs, tile.lhs.gaps().is_some());
+    let pays = steps * panels >= LEAST && bytes.are_rounded();
+    match lines.runs() {
+        1 if pays && !have_gaps => (lines.count() / ROWS, panels),
+        2.. if pays && (have_gaps || steps >= LEAST_OF_WINDOWS) && Cuts::of(lines).is_some() => {
             (lines.count().div_ceil(ROWS), panels)
         }
         _ => (0, 0),
