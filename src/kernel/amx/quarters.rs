@@ -16,18 +16,23 @@ use crate::matrix::Block;
 const LEAST: usize = 2;
 const LEAST_OF_WINDOWS: usize = 9;
 
+/// Of windows with gaps: bytes of a run. Of fewer, a step is too little to multiply beside what becomes bytes (24 lose, 48 gain).
+const LEAST_RUN: usize = 32;
+
 /// How many strips of rows, and by how many panels, are multiplied so: the first ones, or none. Of windows all or none; none of those
 /// with gaps and of a single run.
 #[inline]
 pub(super) fn most(tile: &Tile, way: Way, bytes: &Bytes) -> (usize, usize) {
     let (steps, panels) = way.short(tile);
     let (lines, have_gaps) = (&tile.lhs, tile.lhs.gaps().is_some());
+    let are_long_enough = match have_gaps {
+        true => lines.len() >= LEAST_RUN,
+        false => steps >= LEAST_OF_WINDOWS,
+    };
     let pays = steps * panels >= LEAST && bytes.are_rounded();
     match lines.runs() {
         1 if pays && !have_gaps => (lines.count() / ROWS, panels),
-        2.. if pays && (have_gaps || steps >= LEAST_OF_WINDOWS) && Cuts::of(lines).is_some() => {
-            (lines.count().div_ceil(ROWS), panels)
-        }
+        2.. if pays && are_long_enough && Cuts::of(lines).is_some() => (lines.count().div_ceil(ROWS), panels),
         _ => (0, 0),
     }
 }
