@@ -8,7 +8,7 @@ use crate::caches::Caches;
 use crate::context::Context;
 use crate::desks::Desks;
 use crate::kernel::{FewProduct, Kernel, MAX_WIDTH, SMALL_OFFSETS};
-use crate::matrix::{Lines, Offset, Operand, Order};
+use crate::matrix::{Lines, Offset, Operand, Order, Output};
 use crate::output::{Finish, FloatParts, LineOffsets, Region, Sums};
 use crate::reading::Reading;
 use crate::source::Factor;
@@ -275,25 +275,33 @@ impl Stretch<'_> {
     /// Finishes all rows as they lie there, if they and the result are such; what is added to rows is computed in `room`.
     fn finish_wide(&self, finish: &Finish, room: &mut [i32]) -> bool {
         let Few { kernel, few, are_columns, offsets: [row_offsets, col_offsets], .. } = *self.product;
-        if are_columns {
-            return false;
-        }
         let (row_sums, col_sums) = (self.line_sums(false, 0..few.lines()), self.line_sums(true, self.lines.clone()));
         let (cols, depth) = (self.lines.clone(), few.depth());
-        let complete = Region::complete(0..few.lines(), cols.clone());
-        let region = Region { depth, row_sums, col_sums, row_offsets, col_offsets, ..complete };
-        if let Some(floats) = FloatParts::new(finish, &region) {
-            // SAFETY: each stretch is finished once, by whoever claimed it, here and below.
-            return unsafe { floats.finish_wide(self.sums, self.pitch, room, kernel.vectors) };
+        let (a, b) = (row_offsets.uniform(), col_offsets.uniform());
+        // A single column may be a row just as well.
+        let (out, turned);
+        if are_columns {
+            turned = finish.sums().and_then(Output::turned);
+            out = turned.as_ref();
+        } else {
+            out = finish.sums();
         }
-        let (Some(a), Some(b)) = (row_offsets.uniform(), col_offsets.uniform()) else { return false };
-        if let Some(out) = finish.sums() {
-            let sums = Sums { out, row: 0, cols, row_sums, col_sums, offsets: (a, b), depth };
-            // SAFETY: as above.
+        if let Some((out, offsets)) = out.zip(a.zip(b)) {
+            let sums = Sums { out, row: 0, cols, row_sums, col_sums, offsets, depth };
+            // SAFETY: each stretch is finished once, by whoever claimed it, here and below.
             unsafe { sums.write_wide(few.lines(), self.sums, self.pitch, kernel.vectors) }
             return true;
         }
-        let Some(bytes) = finish.bytes(kernel, (a, b)) else { return false };
+        if are_columns {
+            return false;
+        }
+        let complete = Region::complete(0..few.lines(), cols.clone());
+        let region = Region { depth, row_sums, col_sums, row_offsets, col_offsets, ..complete };
+        if let Some(floats) = FloatParts::new(finish, &region) {
+            // SAFETY: as above.
+            return unsafe { floats.finish_wide(self.sums, self.pitch, room, kernel.vectors) };
+        }
+        let Some(bytes) = a.zip(b).and_then(|offsets| finish.bytes(kernel, offsets)) else { return false };
         // SAFETY: as above.
         unsafe { bytes.make(&region, self.sums, self.pitch, room) }
         true
@@ -365,7 +373,7 @@ mod tests {
     use super::*;
     use crate::gemm::gemm_by;
     use crate::kernel::tests::noise;
-    use crate::matrix::{Encoding, Output};
+    use crate::matrix::Encoding;
     use crate::output::Store;
     use crate::packed::{Bits, Packed, Packing, Purpose, ResultOrder, Side};
     use crate::source::Factor;

@@ -133,10 +133,11 @@ impl Groups {
         }
     }
 
-    /// Whether the kernels can read this LHS where it lies.
+    /// Whether the kernels had better read this LHS where it lies, and can. Lines shorter than a group are copied: only of longer ones
+    /// many are multiplied at once.
     pub(crate) fn can_read_in_place(self, lhs: &Operand, reading: &Reading) -> bool {
         let is_read = reading.is_none() || self == Groups::FreeQuads && reading.is_turn();
-        self.are_bytes() && lhs.order == Order::DepthContiguous && is_read
+        self.are_bytes() && lhs.order == Order::DepthContiguous && lhs.depth >= GROUP && is_read
     }
 }
 
@@ -216,6 +217,9 @@ const NEAR_IN_PLACE: usize = FOUR_PANELS;
 /// Depths that are packed at a time: of each line a whole cache line, so that none is fetched twice, however its stride
 /// makes lines compete for places in the caches.
 pub(crate) const DEPTHS: usize = 64;
+
+/// Bytes of a line that are multiplied together, at least.
+pub(crate) const GROUP: usize = 4;
 
 /// Lines that are transposed together, and bytes of each. Bytes of a line are written and summed as many at a time.
 pub(crate) const LINES: usize = 8;

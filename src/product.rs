@@ -7,6 +7,7 @@ use crate::context::Context;
 use crate::desks::Desks;
 use crate::kernel::{Kernel, MAX_WIDTH, relay};
 use crate::output::{Finish, Panels, Relay, Rescale};
+use crate::pack::GROUP;
 use crate::prepare::{Prepared, Room};
 use crate::segment::Edge;
 use crate::source::{Factor, Sides, Source, Space};
@@ -297,7 +298,9 @@ impl Product<'_> {
         panels: &'f mut Panels<N>,
     ) -> Option<Relay<'f, 'r>> {
         let [lhs, rhs] = &self.sides;
-        if self.rescale.is_some() || self.scaled.is_some() || self.blocks.depth.pieces > 1 {
+        // Other lines are copied if they have no whole group.
+        let are_short_windows = self.row.is_some() && self.depth < GROUP;
+        if self.rescale.is_some() || self.scaled.is_some() || self.blocks.depth.pieces > 1 || are_short_windows {
             return None;
         }
         let offsets = (lhs.offset.uniform()?, rhs.offset.uniform()?);

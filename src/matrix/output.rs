@@ -63,6 +63,12 @@ impl<'a, T> Output<'a, T> {
         Block { data, stride, rows: rows.len(), cols: cols.len(), lifetime: PhantomData }
     }
 
+    /// A column without gaps as a row.
+    pub(crate) fn turned(&self) -> Option<Self> {
+        let is_solid = self.cols == 1 && (self.rows == 1 || self.stride == 1);
+        is_solid.then_some(Self { stride: self.rows, rows: 1, cols: self.rows, ..*self })
+    }
+
     /// Where it begins, and how many elements its rows are apart.
     pub(crate) fn place(&self) -> (*mut T, usize) {
         (self.data, self.stride)

@@ -14,9 +14,6 @@ use std::ops::Range;
 /// Of a panel of no more columns half of what is multiplied would be for nothing, unless the kernel leaves that out.
 const HALF: usize = WIDTH / 2;
 
-/// A whole group of every kernel that relays tiles.
-const LEAST_DEPTH: usize = 4;
-
 /// Room for a relay's panels, which would take long to move.
 pub(crate) struct Panels<const N: usize>([MaybeUninit<Panel>; N]);
 
@@ -57,7 +54,7 @@ impl<'r, 'a> Relay<'r, 'a> {
         let few = if kernel.takes_panels() { RESULTS_OF_PANELS } else { RESULTS };
         let Some(ways) = kernel.relay else { return false };
         let is_much = rows.saturating_mul(whole(cols, half(ways, depth))) >= few || depth >= DEEP;
-        kernel.relays(rows) && depth >= LEAST_DEPTH && is_much
+        kernel.relays(rows) && depth > 0 && is_much
     }
 
     /// That of a product of such a shape, all of whose rows have the same offsets. None if its tiles cannot be finished so, or it

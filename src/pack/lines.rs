@@ -3,7 +3,7 @@
 use super::runs::{Long, Patch, Short};
 use super::short::{copy_short, few_of};
 use super::sums::{sum_each, sum_numbers, sum_word};
-use super::{ALONG_DEPTH, CHUNK, SHORT_RUNS, STRETCH, Turn};
+use super::{ALONG_DEPTH, CHUNK, GROUP, SHORT_RUNS, STRETCH, Turn};
 use crate::kernel::stream;
 use crate::matrix::{Encoding, Operand, Order};
 use crate::reading::Reading;
@@ -96,6 +96,14 @@ fn copy_lines<const WIDENED: bool>(
         widen_short(src, reading, first, (pitch, lines));
         return sum_short(src, reading, first, sums);
     }
+    if !WIDENED && pitch == GROUP && (1..GROUP).contains(&src.depth) {
+        match src.depth {
+            1 => copy_few::<1>(src, reading, first, lines),
+            2 => copy_few::<2>(src, reading, first, lines),
+            _ => copy_few::<3>(src, reading, first, lines),
+        }
+        return sum_short(src, reading, first, sums);
+    }
     let mut sums = sums.chunks_mut(TOGETHER);
     for (i, lines) in lines.chunks_mut(TOGETHER * pitch).enumerate() {
         let source = |line: usize| src.run(first + i * TOGETHER + line);
@@ -107,6 +115,24 @@ fn copy_lines<const WIDENED: bool>(
             }
         }
         sum_each(source, how, sums.next().unwrap_or_default(), sum_bytes, sum_four);
+    }
+}
+
+/// Packs lines of `LEN` bytes, each into a group of its own.
+#[inline(always)]
+fn copy_few<const LEN: usize>(src: &Operand, reading: &Reading, first: usize, lines: &mut [u8]) {
+    let added = reading.added();
+    let groups = lines.as_chunks_mut::<GROUP>().0;
+    let copy = |(to, line): (&mut [u8; GROUP], &[u8; LEN])| {
+        *to = [0; GROUP];
+        to.iter_mut().zip(line).for_each(|(to, byte)| *to = byte.wrapping_add(added));
+    };
+    match src.solid(first..first + groups.len()) {
+        Some(solid) => groups.iter_mut().zip(solid.as_chunks().0).for_each(copy),
+        None => {
+            let line = |i| src.run(first + i).first_chunk().expect("so many bytes");
+            groups.iter_mut().enumerate().for_each(|(i, to)| copy((to, line(i))));
+        }
     }
 }
 
