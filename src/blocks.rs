@@ -3,6 +3,7 @@
 use crate::caches::Caches;
 use crate::kernel::Kernel;
 use crate::matrix::Order;
+use crate::output::ResultKind;
 use std::ops::Range;
 
 /// The cut of one product.
@@ -64,15 +65,22 @@ impl Cut {
     }
 }
 
-/// A product's rows, columns and depth.
+/// A product's rows, columns and depth, and what its results are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     pub rows: usize,
     pub cols: usize,
     pub depth: usize,
+    pub results: ResultKind,
 }
 
 impl Shape {
+    /// That of a product whose results are sums.
+    #[cfg(test)]
+    pub(crate) fn of_sums(rows: usize, cols: usize, depth: usize) -> Self {
+        Self { rows, cols, depth, results: ResultKind::Sums }
+    }
+
     /// Multiplications, as a float, because they may exceed any integer.
     pub(crate) fn macs(&self) -> f64 {
         // Signed, which processors convert by one instruction: no dimension has that bit.
@@ -83,7 +91,7 @@ impl Shape {
     #[inline(always)]
     pub(crate) fn kernel(self, kernel: &'static Kernel) -> &'static Kernel {
         let macs = Self { cols: self.cols.max(kernel.width / 2), ..self }.macs();
-        kernel.of(self.rows, self.cols, self.depth, macs)
+        kernel.of(self.rows, self.cols, self.depth, macs, self.results)
     }
 
     /// Whether packed operands could lie in memory at all; if so, no size computed from the shape overflows.
@@ -274,7 +282,7 @@ mod tests {
     fn a_depth_beyond_the_caches_is_sliced() {
         let caches = Caches { l1: 32 << 10, l2: 512 << 10 };
         for kernel in Kernel::all() {
-            let blocks = |depth| Blocks::new(kernel, Shape { rows: 100, cols: 100, depth }, GIVEN, 1, &caches);
+            let blocks = |depth| Blocks::new(kernel, Shape::of_sums(100, 100, depth), GIVEN, 1, &caches);
             assert_eq!(blocks(0).depth.pieces, 1, "{}", kernel.name);
             assert_eq!(blocks(1000).depth.pieces, 1, "{}", kernel.name);
             assert!(blocks(100_000).depth.pieces > 1, "{}", kernel.name);
@@ -286,7 +294,7 @@ mod tests {
         let caches = Caches { l1: 32 << 10, l2: 512 << 10 };
         let kernel = Kernel::all().next().unwrap();
         let pieces = |rows, cols, threads| {
-            let blocks = Blocks::new(kernel, Shape { rows, cols, depth: 1000 }, GIVEN, threads, &caches);
+            let blocks = Blocks::new(kernel, Shape::of_sums(rows, cols, 1000), GIVEN, threads, &caches);
             (blocks.rows.pieces > 1, blocks.cols.pieces > 1)
         };
         assert_eq!(pieces(100, 4000, 1), (false, true));
@@ -301,7 +309,7 @@ mod tests {
         let caches = Caches { l1: 32 << 10, l2: 512 << 10 };
         let given = Given { rhs_order: Order::LineContiguous, ..GIVEN };
         for kernel in Kernel::all() {
-            let shape = Shape { rows: 120, cols: 300, depth: 1000 };
+            let shape = Shape::of_sums(120, 300, 1000);
             let blocks = Blocks::new(kernel, shape, given, 8, &caches);
             // Those of a thread, of 8, are of the same columns.
             let cols = |thread: usize| blocks.block(thread * blocks.count() / 8).1;
@@ -316,7 +324,7 @@ mod tests {
         let caches = Caches { l1: 32 << 10, l2: 512 << 10 };
         let is_apart = |rows, cols, threads| {
             let every = Kernel::all().map(|kernel| {
-                let shape = Shape { rows, cols, depth: 1000 };
+                let shape = Shape::of_sums(rows, cols, 1000);
                 Blocks::new(kernel, shape, GIVEN, threads, &caches).pack_apart(threads, &caches)
             });
             let (all, any) = every.fold((true, false), |(all, any), is| (all && is, any || is));
@@ -334,7 +342,7 @@ mod tests {
         let caches = Caches { l1: 32 << 10, l2: 512 << 10 };
         for kernel in Kernel::all() {
             let given = Given { rhs_is_ready: true, ..GIVEN };
-            let blocks = Blocks::new(kernel, Shape { rows: 192, cols: 128, depth: 128 }, given, 2, &caches);
+            let blocks = Blocks::new(kernel, Shape::of_sums(192, 128, 128), given, 2, &caches);
             // So nobody prepares rows for another.
             assert_eq!((blocks.rows.pieces, blocks.cols.pieces), (4, 1), "{}", kernel.name);
         }
@@ -345,14 +353,7 @@ mod tests {
         let caches = Caches { l1: 32 << 10, l2: 512 << 10 };
         let kernel = Kernel::all().next().unwrap();
         let blocks = |depth, row, threads| {
-            Blocks::of_rows(
-                kernel,
-                Shape { rows: 20 * row, cols: 64, depth },
-                row,
-                |windows| 20 * windows,
-                threads,
-                &caches,
-            )
+            Blocks::of_rows(kernel, Shape::of_sums(20 * row, 64, depth), row, |windows| 20 * windows, threads, &caches)
         };
         let blocks_of =
             |depth, row, threads| blocks(depth, row, threads).map(|blocks| (blocks.rows.pieces, blocks.cols.pieces));
@@ -371,7 +372,7 @@ mod tests {
         let kernel = Kernel::all().next().unwrap();
         let pieces = |rows, lhs_is_ready, threads| {
             let given = Given { lhs_is_ready, ..GIVEN };
-            let blocks = Blocks::new(kernel, Shape { rows, cols: 512, depth: 100 }, given, threads, &caches);
+            let blocks = Blocks::new(kernel, Shape::of_sums(rows, 512, 100), given, threads, &caches);
             (blocks.rows.pieces > 1, blocks.cols.pieces > 1)
         };
         assert_eq!(pieces(1200, true, 2), (false, true));

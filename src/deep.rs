@@ -139,7 +139,7 @@ impl<'a> Deep<'a> {
 
     /// Whether it had better be computed so, if it is no less deep than [`LEAST_DEPTH`] (measured, all of this).
     pub(crate) fn pays(&self) -> bool {
-        let (Shape { rows, cols, depth }, l2) = (self.shape, Caches::get().l2);
+        let (Shape { rows, cols, depth, .. }, l2) = (self.shape, Caches::get().l2);
         let are_few_tiles = rows.saturating_mul(cols) <= l2 / 16 / size_of::<i32>();
         let lhs = rows.saturating_mul(depth);
         match &self.rhs {

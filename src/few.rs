@@ -388,7 +388,7 @@ mod tests {
         for kernel in Kernel::available() {
             let context = Context::new(kernel, 1);
             let is_few = |rows, cols, order| {
-                let shape = Shape { rows, cols, depth: 200 };
+                let shape = Shape::of_sums(rows, cols, 200);
                 Few::new(&context, &factor(rows, order), &factor(cols, order), shape, 1).is_some()
             };
             for order in [Order::DepthContiguous, Order::LineContiguous] {

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::few::Few;
 use crate::kernel::Kernel;
 use crate::matrix::Operand;
-use crate::output::{Finish, KeptPanels, Quick, Store};
+use crate::output::{Finish, KeptPanels, Quick, ResultKind, Store};
 use crate::product::Product;
 use crate::reading::Reading;
 use crate::scratch::Scratch;
@@ -56,7 +56,7 @@ pub(crate) fn gemm_in(
     finish: &Finish,
     workspace: Option<&mut [u8]>,
 ) -> Result<(), Error> {
-    let Some(shape) = shape(lhs, rhs)? else { return Ok(()) };
+    let Some(shape) = shape(lhs, rhs, finish.store().kind())? else { return Ok(()) };
     let (rows, cols) = finish.store().shape();
     let fits = if rhs.is_part() { rhs.first() + shape.cols <= cols } else { shape.cols == cols };
     assert!(shape.rows == rows && fits, "the result has another shape");
@@ -155,7 +155,7 @@ impl Route {
         quick: Option<&Quick>,
         store: &Store,
     ) -> Result<Self, Error> {
-        let Some(shape) = shape(lhs, rhs)? else {
+        let Some(shape) = shape(lhs, rhs, store.kind())? else {
             return Ok(Self { small: None, is_alone: true, panels: None });
         };
         let is_small = Tiny::new(context.kernel, lhs, rhs, shape, are_large(lhs, rhs)).is_none()
@@ -237,9 +237,15 @@ fn kept_panels(
     KeptPanels::new(kernel, quick, store, (lhs_offset, rhs_offset), packed.prepared().sums)
 }
 
-/// How many bytes of the caller's a product may need.
+/// How many bytes of the caller's a product may need, whatever its results are.
 pub(crate) fn workspace_len(context: &Context, lhs: &Factor, rhs: &Factor) -> Result<usize, Error> {
-    let Some(shape) = shape(lhs, rhs)? else { return Ok(0) };
+    let lens = ResultKind::ALL.map(|results| workspace_len_for(context, lhs, rhs, results));
+    lens.into_iter().try_fold(0, |most, len| Ok(most.max(len?)))
+}
+
+/// The same for such results.
+fn workspace_len_for(context: &Context, lhs: &Factor, rhs: &Factor, results: ResultKind) -> Result<usize, Error> {
+    let Some(shape) = shape(lhs, rhs, results)? else { return Ok(0) };
     // Whether threads are worth it is decided anew by each call.
     let len = |rhs: &Factor| {
         let len = |threads| with_walk(context, lhs, rhs, shape, threads, |walk| walk.scratch_len(None));
@@ -347,7 +353,7 @@ impl Walk<'_> {
 /// Computes a product in one of the six ways, whether it is the best one or not. False if it cannot be computed so.
 #[cfg(test)]
 pub(crate) fn gemm_by(way: usize, context: &Context, lhs: &Factor, rhs: &Factor, finish: &Finish) -> bool {
-    let Some(shape) = shape(lhs, rhs).unwrap() else { return false };
+    let Some(shape) = shape(lhs, rhs, finish.store().kind()).unwrap() else { return false };
     let threads = context.threads();
     let run = |walk: Walk| walk.run(context, finish, None).unwrap();
     match way {
@@ -365,9 +371,9 @@ pub(crate) fn gemm_by(way: usize, context: &Context, lhs: &Factor, rhs: &Factor,
 
 /// The shape of a product that has results.
 #[inline(always)]
-fn shape(lhs: &Factor, rhs: &Factor) -> Result<Option<Shape>, Error> {
+fn shape(lhs: &Factor, rhs: &Factor, results: ResultKind) -> Result<Option<Shape>, Error> {
     assert_eq!(lhs.depth(), rhs.depth(), "the operands differ in depth");
-    let shape = Shape { rows: lhs.lines(), cols: rhs.lines(), depth: lhs.depth() };
+    let shape = Shape { rows: lhs.lines(), cols: rhs.lines(), depth: lhs.depth(), results };
     match shape.rows == 0 || shape.cols == 0 {
         true => Ok(None),
         false if shape.is_packable() => Ok(Some(shape)),

@@ -5,7 +5,7 @@
 
 use crate::error::Error;
 use crate::matrix::{Encoding, Lines, Operand};
-use crate::output::{FinishFn, FloatParts, Sums};
+use crate::output::{FinishFn, FloatParts, ResultKind, Sums};
 use crate::pack::{Groups, PackLhsFn, PackPatchesFn, PackRhsFn, SumLinesFn, Ways};
 use crate::planes::ExpandFn;
 use crate::reading::Reading;
@@ -90,8 +90,8 @@ struct Large {
     kernel: &'static Kernel,
     rows: usize,
     macs: f64,
-    /// Whether it is faster for so many columns and such a depth, too.
-    pays: fn(cols: usize, depth: usize) -> bool,
+    /// Whether it is faster for such a shape and such results, too.
+    pays: fn(rows: usize, cols: usize, depth: usize, results: ResultKind) -> bool,
 }
 
 /// Multiplies a tile's lines of the LHS by a panel of the RHS: `acc[i * width + j]` becomes, or grows by,
@@ -204,21 +204,30 @@ impl Kernel {
         self.large.filter(|large| macs >= large.macs).map(|large| large.kernel)
     }
 
-    /// The kernel for a product of so many rows, columns and multiplications, and of such a depth.
+    /// The kernel for a product of so many rows, columns and multiplications, of such a depth, and with such results.
     #[inline(always)]
-    pub(crate) fn of(&'static self, rows: usize, cols: usize, depth: usize, macs: f64) -> &'static Self {
+    pub(crate) fn of(
+        &'static self,
+        rows: usize,
+        cols: usize,
+        depth: usize,
+        macs: f64,
+        results: ResultKind,
+    ) -> &'static Self {
+        let pays = |large: &Large| rows >= large.rows && macs >= large.macs && (large.pays)(rows, cols, depth, results);
         match &self.large {
-            Some(large) if rows >= large.rows && macs >= large.macs && (large.pays)(cols, depth) => large.kernel,
+            Some(large) if pays(large) => large.kernel,
             _ => self,
         }
     }
 
     /// Whether most products with so many lines of such a depth are left to a kernel that reads any encoding.
     pub(crate) fn packs_for_any(&self, lines: usize, depth: usize) -> bool {
-        const ROWS: f64 = 16.0;
-        let macs = ROWS * lines as f64 * depth as f64;
+        const ROWS: usize = 16;
+        let macs = ROWS as f64 * lines as f64 * depth as f64;
         let is_any = |large: &Large| large.kernel.groups == Groups::AnyQuads;
-        self.large.is_some_and(|large| macs >= large.macs && is_any(&large) && (large.pays)(lines, depth))
+        let pays = |large: &Large| ResultKind::ALL.into_iter().any(|results| (large.pays)(ROWS, lines, depth, results));
+        self.large.is_some_and(|large| macs >= large.macs && is_any(&large) && pays(&large))
     }
 
     /// How it multiplies such lines of a product of one slice, all at once, if the sums are the result.

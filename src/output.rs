@@ -47,6 +47,7 @@ pub use residual::{Element, Residual};
 pub use scale::{Rounding, Scale};
 pub(crate) use scale::{scaled_once, scaled_twice, scaled_twice_up};
 pub use stage::Stage;
+pub(crate) use store::ResultKind;
 pub use store::{Cast, Store};
 pub(crate) use sums::Sums;
 pub use table::Table;

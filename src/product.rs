@@ -6,7 +6,7 @@ use crate::caches::Caches;
 use crate::context::Context;
 use crate::desks::Desks;
 use crate::kernel::{Kernel, MAX_WIDTH, relay};
-use crate::output::{Finish, Panels, Relay, Rescale};
+use crate::output::{Finish, Panels, Relay, Rescale, ResultKind};
 use crate::pack::GROUP;
 use crate::prepare::{Prepared, Room};
 use crate::segment::Edge;
@@ -304,7 +304,7 @@ impl Product<'_> {
             return None;
         }
         let offsets = (lhs.offset.uniform()?, rhs.offset.uniform()?);
-        let shape = Shape { rows, cols, depth: self.depth };
+        let shape = Shape { rows, cols, depth: self.depth, results: ResultKind::Bytes };
         let relay = Relay::new(self.kernel, finish, offsets, shape, panels)?;
         let relay = if rhs.is_widened() { relay.one_by_one() } else { relay };
         Some(match self.row {

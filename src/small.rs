@@ -168,7 +168,7 @@ impl Small {
     /// By panels that are ready, in the way that suits the result; in the memory that they leave.
     #[inline(always)]
     fn run_on(&self, lhs: &Operand, ready: &Ready, finish: &Finish, carver: Carver) {
-        let Self { plain: Plain { kernel, .. }, shape: Shape { rows, cols, depth }, .. } = *self;
+        let Self { plain: Plain { kernel, .. }, shape: Shape { rows, cols, depth, .. }, .. } = *self;
         let _session = kernel.begin(rows);
         let work = self.work(lhs, finish, carver);
         let &Ready { bytes: panels, sums: col_sums, uniform, may_relay, .. } = ready;
@@ -213,7 +213,7 @@ impl Small {
     /// Whether a product into bytes takes less time if all is multiplied first (measured), where tiles may be relayed.
     #[inline(always)]
     fn is_wide(&self, bytes: &BytesOf, may_relay: bool) -> bool {
-        let Self { plain: Plain { kernel, .. }, shape: Shape { rows, cols, depth }, ref room, .. } = *self;
+        let Self { plain: Plain { kernel, .. }, shape: Shape { rows, cols, depth, .. }, ref room, .. } = *self;
         let panels = if bytes.are_kept() { 4 } else { 2 };
         let is_shallow = depth <= SHALLOW && !kernel.takes_panels();
         let most = if is_shallow { MOST_OF_SHALLOW_RATHER_WIDE } else { MOST_ROWS_RATHER_WIDE };
@@ -231,7 +231,7 @@ impl Small {
         multiply: SumsFn,
         bytes: BytesOf,
     ) {
-        let Shape { rows, cols, depth } = self.shape;
+        let Shape { rows, cols, depth, .. } = self.shape;
         let pitch = self.room.pitch;
         let acc = &mut acc[..self.room.wide];
         let out = Output::new(acc, (rows, cols), pitch);
@@ -292,7 +292,7 @@ impl Small {
     /// All of the result, of which nothing is finished yet.
     #[inline(always)]
     fn region<'r>(&self, ready: &Ready<'r>, row_sums: &'r [i32]) -> Region<'r> {
-        let Shape { rows, cols, depth } = self.shape;
+        let Shape { rows, cols, depth, .. } = self.shape;
         let &Ready { sums: col_sums, row_offsets, col_offsets, .. } = ready;
         Region { depth, row_sums, col_sums, row_offsets, col_offsets, ..Region::complete(0..rows, 0..cols) }
     }

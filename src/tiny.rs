@@ -75,7 +75,7 @@ impl<'a> Tiny<'a> {
         shape: Shape,
         are_large: bool,
     ) -> Option<Self> {
-        let Shape { rows, cols, depth } = shape;
+        let Shape { rows, cols, depth, .. } = shape;
         let most_depth = if cols <= ROWS { DEPTH } else { DEPTH_OF_MANY_COLUMNS };
         let fits = rows <= ROWS && cols <= COLUMNS && depth <= most_depth;
         let way = kernel.tiny.as_ref().filter(|_| fits)?;

@@ -149,7 +149,7 @@ fn what_is_far_is_multiplied_so() {
             };
             let factor = |lines, order| Factor::new(operand(lines, order), Offset::Uniform(0));
             let (lhs, rhs) = (factor(rows, Order::DepthContiguous), factor(cols, order));
-            Deep::new(context, &lhs, &rhs, Shape { rows, cols, depth }, 2).is_some_and(|deep| deep.pays())
+            Deep::new(context, &lhs, &rhs, Shape::of_sums(rows, cols, depth), 2).is_some_and(|deep| deep.pays())
         };
         for order in [Order::DepthContiguous, Order::LineContiguous] {
             assert!(pays(few, few, many, order), "{}", kernel.name);

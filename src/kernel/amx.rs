@@ -9,9 +9,10 @@ use super::relay::{Bytes, Open, RelayFns, Rows as Few, Strip as Job, TOGETHER, W
 use super::requantize::avx512::{bytes, finish_panel, panel};
 use super::{FewLines, Kernel, Large, Tile, avx512vnni};
 use crate::matrix::Gaps;
-use crate::output::{FloatParts, Sums};
+use crate::output::{Far, FloatParts, ResultKind, Sums};
 use crate::pack::Groups;
 use ahead::Ahead;
+use plain::Plain;
 use registers::Place;
 use session::{HEIGHT, STEP};
 use short::ShortSteps;
@@ -24,6 +25,7 @@ mod beside;
 mod cut;
 #[cfg(test)]
 mod emulated;
+mod plain;
 mod quarters;
 mod registers;
 mod session;
@@ -44,7 +46,7 @@ pub(super) static KERNEL: Kernel = Kernel {
 #[cfg(test)]
 pub(super) static ALWAYS: Kernel = Kernel {
     name: "amx-always",
-    large: Some(Large { kernel: &TILES, rows: 0, macs: 0.0, pays: |_, _| true }),
+    large: Some(Large { kernel: &TILES, rows: 0, macs: 0.0, pays: |_, _, _, _| true }),
     is_supported,
     ..avx512vnni::ROW
 };
@@ -68,16 +70,22 @@ static PANEL_FNS: PanelFns = PanelFns { write: panel, finish: finish_panel, byte
 static RELAY: RelayFns =
     RelayFns { together: TOGETHER, halves: 0, least_of_halves: 0, takes_gaps: true, multiply, finish };
 
-/// Whether so much of its registers is used that it is faster than AVX-512 VNNI: a single step that is not full, or panels that are not,
-/// take as long as others do. (Timed on Granite Rapids, of sums and of bytes; results of many columns wait for memory in both.)
-fn pays(cols: usize, depth: usize) -> bool {
-    let most = match cols {
-        ..=32 => 32,
-        33..=128 => 24,
-        129..=256 => 16,
-        _ => return true,
+/// Whether so much of its registers is used that it is faster than AVX-512 VNNI: a step that is not full, or panels that are not, take as
+/// long as others do. (Timed on Granite Rapids.)
+fn pays(rows: usize, cols: usize, depth: usize, results: ResultKind) -> bool {
+    /// Columns of which rows of a result that caches do not hold had better be written 32 at once.
+    const MANY: usize = 1024;
+    let are_far = || cols >= MANY && Far::is(rows.saturating_mul(cols * size_of::<i32>()));
+    // Numbers of whole panels.
+    let most = match results {
+        ResultKind::Bytes => 36,
+        ResultKind::Sums if are_far() => 12,
+        ResultKind::Sums if cols <= 256 => 40,
+        ResultKind::Sums => 48,
+        ResultKind::Floats if are_far() => 16,
+        ResultKind::Floats => 72,
     };
-    depth >= STEP || depth * cols > most * cols.next_multiple_of(WIDTH)
+    depth * cols > most * cols.next_multiple_of(WIDTH)
 }
 
 fn is_supported() -> bool {
@@ -125,7 +133,7 @@ unsafe fn sums(tile: &Tile, sums: &Sums) {
     let pitch = sums.out.place().1 * size_of::<i32>();
     if sums.offsets.1 != 0 {
         // SAFETY: this function's own promise.
-        return unsafe { beside::multiply(tile, panels, sums) };
+        return unsafe { beside::multiply(tile, panels, sums.part(0)) };
     }
     let is_fetched = ahead::pays(&tile.lhs, pitch);
     // SAFETY: this function's own promise.
@@ -299,7 +307,7 @@ unsafe fn multiply(job: &Job, _open: &mut Open, _room: &mut [Few; 2]) {
     unsafe {
         match job.tile.lhs.gaps() {
             Some(gaps) => windows(gaps, bytes),
-            None => beside::multiply(&job.tile, job.panels.len(), bytes),
+            None => beside::multiply(&job.tile, job.panels.len(), *bytes),
         }
     }
 }
@@ -337,7 +345,7 @@ unsafe fn windows(gaps: Gaps, bytes: &beside::Bytes) {
             out,
         };
         // SAFETY: as above.
-        unsafe { beside::multiply(&job.tile, job.panels.len(), &beside::Bytes { job: &job, has_terms }) }
+        unsafe { beside::multiply(&job.tile, job.panels.len(), beside::Bytes { job: &job, has_terms }) }
     }
 }
 
@@ -345,7 +353,14 @@ unsafe fn windows(gaps: Gaps, bytes: &beside::Bytes) {
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 unsafe fn floats(tile: &Tile, parts: &FloatParts) {
     // SAFETY: this function's own promise.
-    unsafe { beside::multiply(tile, tile.cols.div_ceil(WIDTH), parts) }
+    unsafe {
+        let panels = tile.cols.div_ceil(WIDTH);
+        let (floats, mut columns) = (parts.plain(), [const { MaybeUninit::uninit() }; PANELS]);
+        match floats.as_ref().and_then(|floats| Plain::new(floats, tile.lhs.count(), &mut columns)) {
+            Some(plain) => beside::multiply(tile, panels, plain),
+            None => beside::multiply(tile, panels, parts),
+        }
+    }
 }
 
 unsafe fn finish(_: &Bytes, open: &Open, _: &[Few; 2]) {

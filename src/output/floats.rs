@@ -277,6 +277,12 @@ impl PlainFloats<'_> {
         (first.wrapping_add(region.rows.start * stride + region.cols.start), stride)
     }
 
+    /// Whether columns add anything to sums.
+    #[inline(always)]
+    pub(crate) fn have_added(&self) -> bool {
+        self.offsets.0 != 0
+    }
+
     /// What is added to the sums of so many rows.
     #[inline(always)]
     pub(crate) fn terms(&self, rows: usize) -> Terms<'_> {

@@ -46,7 +46,7 @@ impl<'r, 'a> Relay<'r, 'a> {
     /// Whether it gains more than it takes to get ready for each panel, and to finish the last tile by itself: not so of few results,
     /// unless these are deep.
     #[inline(always)]
-    pub(crate) fn pays(kernel: &Kernel, Shape { rows, cols, depth }: Shape) -> bool {
+    pub(crate) fn pays(kernel: &Kernel, Shape { rows, cols, depth, .. }: Shape) -> bool {
         /// Timed with AVX-512 VNNI, and with AMX, which takes all panels.
         const RESULTS: usize = 2048;
         const RESULTS_OF_PANELS: usize = 4096;

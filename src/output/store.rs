@@ -34,7 +34,30 @@ pub enum Store<'a> {
     F16(Output<'a, u16>),
 }
 
+/// What a store takes, as far as it matters to who multiplies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ResultKind {
+    /// Integers of 32 bits.
+    Sums,
+    /// Smaller ones.
+    Bytes,
+    Floats,
+}
+
+impl ResultKind {
+    pub(crate) const ALL: [Self; 3] = [Self::Sums, Self::Bytes, Self::Floats];
+}
+
 impl Store<'_> {
+    #[inline(always)]
+    pub(crate) fn kind(&self) -> ResultKind {
+        match self {
+            Store::I32(_) => ResultKind::Sums,
+            Store::U8(..) | Store::I8(..) | Store::I16(..) => ResultKind::Bytes,
+            Store::F32(_) | Store::Bf16(_) | Store::F16(_) => ResultKind::Floats,
+        }
+    }
+
     /// The same at another address.
     ///
     /// # Safety

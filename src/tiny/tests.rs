@@ -120,7 +120,7 @@ fn check(case: &Case) {
         for log_width in [4, 5] {
             let width = 1 << log_width;
             let mut acc = vec![0x5a5a_5a5a; cols.div_ceil(width) * rows * width];
-            let tiny = Tiny::new(kernel, &lhs, &rhs, Shape { rows, cols, depth }, true).expect("it was one");
+            let tiny = Tiny::new(kernel, &lhs, &rhs, Shape::of_sums(rows, cols, depth), true).expect("it was one");
             let to = Place::panels(acc.as_mut_ptr(), rows, log_width);
             // SAFETY: whoever has a kernel has a CPU that runs it, and these are places for all sums.
             unsafe { tiny.multiply(&mut [0; ROOM], to) }

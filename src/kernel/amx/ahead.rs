@@ -29,6 +29,11 @@ impl<const LINES: usize> Ahead<LINES> {
         Self { to, rows: 0..rows }
     }
 
+    /// Nothing is fetched.
+    pub(super) fn none() -> Self {
+        Self::new(Place { at: std::ptr::null_mut(), pitch: 0 }, 0)
+    }
+
     /// Fetches so many more rows, if they are left.
     #[inline(always)]
     pub(super) fn fetch(&mut self, most: usize) {

@@ -1,8 +1,12 @@
 //! Tiles whose sums become the result, each while the next one is multiplied.
 
+use super::ahead::{self, Ahead};
 use super::quarters;
-use super::strips;
+use super::registers::Place;
+use super::session::STEP;
+use super::short::ShortSteps;
 use super::walk::{Copied, ROWS, Room, Rows, Strip, Way, with_room};
+use super::{LEAST, OF_PANEL, strips};
 use crate::kernel::panel::Panel;
 use crate::kernel::relay::{Strip as Job, WIDTH};
 use crate::kernel::requantize::Rule;
@@ -24,6 +28,9 @@ pub(super) trait Outcome {
     /// Whether rows are finished before a part of the next tile is multiplied, and so are there when its sums are to be kept, not after.
     const IS_BEFORE: bool;
 
+    /// Whether short lines are multiplied by whole panels together.
+    const TAKES_SHORT: bool;
+
     /// Multiplies the first strips by the first panels in a way of its own: how many.
     ///
     /// # Safety
@@ -33,6 +40,9 @@ pub(super) trait Outcome {
         (0, 0)
     }
 
+    /// Gets ready for these panels, before any tile of theirs, and after all tiles of others are finished.
+    fn begin(&mut self, _: Range<usize>) {}
+
     /// How many columns a panel has.
     ///
     /// # Safety
@@ -41,6 +51,16 @@ pub(super) trait Outcome {
 
     /// What is added to the sums of each row, if not zeros.
     fn fill_terms(&self, rows: Range<usize>, terms: &mut [i32]);
+
+    /// What sums of these panels begin with in all rows, if not with zeros.
+    fn added(&self, _: usize) -> Option<Place> {
+        None
+    }
+
+    /// Where the rows of a panel go from this one on, if it may pay to fetch that.
+    fn place(&self, _row: usize, _panel: usize) -> Option<Place> {
+        None
+    }
 
     /// Opens the tile of these rows and this panel.
     ///
@@ -61,19 +81,19 @@ pub(super) trait Outcome {
 /// As for a [`TileFn`](crate::kernel::TileFn), of all that lines and panels give.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-pub(super) unsafe fn multiply<O: Outcome>(tile: &Tile, panels: usize, outcome: &O) {
+pub(super) unsafe fn multiply<O: Outcome>(tile: &Tile, panels: usize, mut outcome: O) {
     // SAFETY: this function's own promise.
     with_room(tile, panels, O::IS_SLICED, |way, Room { mut copied, resting }| unsafe {
         let most = outcome.multiply_first(tile, way, &mut copied);
         let strips = tile.lhs.count().div_ceil(ROWS);
         if most.0 > 0 && most.1 < panels {
             let room = Room { copied: copied.as_deref_mut(), resting: &mut [] };
-            multiply_in::<O, false>(way, room, tile, (0..most.0, most.1..panels), outcome);
+            multiply_in::<O, false>(way, room, tile, (0..most.0, most.1..panels), &mut outcome);
         }
         let all = (most.0..strips, 0..panels);
         match way.is_sliced {
-            true => multiply_in::<O, true>(way, Room { copied, resting }, tile, all, outcome),
-            false => multiply_in::<O, false>(way, Room { copied, resting }, tile, all, outcome),
+            true => multiply_in::<O, true>(way, Room { copied, resting }, tile, all, &mut outcome),
+            false => multiply_in::<O, false>(way, Room { copied, resting }, tile, all, &mut outcome),
         }
     });
 }
@@ -89,7 +109,7 @@ unsafe fn multiply_in<O: Outcome, const SLICED: bool>(
     Room { copied, resting }: Room,
     tile: &Tile,
     (some_strips, panels): (Range<usize>, Range<usize>),
-    outcome: &O,
+    outcome: &mut O,
 ) {
     if some_strips.is_empty() {
         return;
@@ -99,58 +119,101 @@ unsafe fn multiply_in<O: Outcome, const SLICED: bool>(
     let mut strip = unsafe { Strip::new(tile, way, copied) };
     strip.is_before = O::IS_BEFORE;
     let share = ROWS.div_ceil(strip.parts).next_multiple_of(TOGETHER);
-    // Of two tiles: the one at hand, and the one before; and what the rows of two strips add.
-    let (mut rooms, mut terms) = ([Rows::NONE; 2], [[0; ROWS]; 2]);
-    let mut turn = 0;
-    let mut open: Option<Before<O>> = None;
-    let mut number = 0;
+    let (steps, short_panels) = way.short(tile);
+    let short_end = if O::TAKES_SHORT && steps * short_panels >= LEAST { short_panels } else { 0 };
+    let is_fetched = outcome.place(0, 0).is_some_and(|to| ahead::pays(&tile.lhs, to.pitch));
+    let mut tiles = Tiles::<O>::none(is_fetched);
     for some in way.groups(panels) {
+        // SAFETY: its sums were written, here and below.
+        unsafe { tiles.finish(outcome, ROWS) }
+        outcome.begin(some.clone());
         for rows in strips(tile.lhs.count(), ROWS).skip(some_strips.start).take(some_strips.len()) {
             strip.set(tile.lhs.part(rows.clone()));
-            outcome.fill_terms(rows.clone(), &mut terms[number % 2][..rows.len()]);
+            outcome.fill_terms(rows.clone(), tiles.next_terms(rows.len()));
+            let short = if rows.len() == ROWS { short_end.saturating_sub(some.start).min(some.len()) } else { 0 };
+            if short > 0 {
+                let (panels, rhs) = (some.start..some.start + short, &tile.rhs[some.start * of_panel..]);
+                // SAFETY: this function's own promise.
+                unsafe { multiply_short(&mut strip, rhs, (rows.clone(), panels), outcome, &mut tiles, share) }
+            }
             for slice in 0..if SLICED { strip.slices } else { 1 } {
                 let is_last = !SLICED || slice + 1 == strip.slices;
-                for panel in some.clone() {
-                    let [even, odd] = &mut rooms;
-                    let (now, before) = if turn == 0 { (even, odd) } else { (odd, even) };
-                    // SAFETY: this function's own promise; and the room before was written.
+                for panel in some.start + short..some.end {
+                    let mut rest = || resting[panel - some.start].place();
+                    let from = if slice == 0 { outcome.added(panel) } else { Some(rest()) };
+                    let to = if is_last { tiles.place() } else { rest() };
+                    let mut ahead = tiles.ahead(outcome, rows.clone(), panel);
+                    // SAFETY: this function's own promise.
                     unsafe {
                         let (cols, rhs) = (outcome.width(panel), &tile.rhs[panel * of_panel..]);
-                        let mut rest = || resting[panel - some.start].place();
-                        let from = if slice == 0 { None } else { Some(rest()) };
-                        let to = if is_last { now.place() } else { rest() };
-                        match &mut open {
-                            None => strip.multiply(slice, rhs, cols, from, to, || {}),
-                            Some(open) => {
-                                let (sums, terms) = (before.first(open.rows), &terms[open.strip]);
-                                let beside = || open.finish(outcome, sums, terms, share);
-                                strip.multiply(slice, rhs, cols, from, to, beside);
-                                open.finish(outcome, sums, terms, ROWS);
-                            }
-                        }
-                        open = is_last.then(|| Before {
-                            tile: outcome.open(rows.clone(), panel),
-                            rows: rows.len(),
-                            done: 0,
-                            strip: number % 2,
+                        strip.multiply(slice, rhs, cols, from, to, || {
+                            ahead.fetch(share);
+                            tiles.finish(outcome, share);
                         });
-                    }
-                    if is_last {
-                        turn = 1 - turn;
+                        tiles.finish(outcome, ROWS);
+                        if is_last {
+                            tiles.add(outcome.open(rows.clone(), panel), rows.len());
+                        }
                     }
                 }
             }
-            number += 1;
         }
     }
-    if let Some(mut open) = open {
-        // SAFETY: it was written.
-        unsafe { open.finish(outcome, rooms[1 - turn].first(open.rows), &terms[open.strip], ROWS) }
+    // SAFETY: as above.
+    unsafe { tiles.finish(outcome, ROWS) }
+}
+
+/// Multiplies 32 short lines by these panels, the first of which begins there. Each panel's first step is loaded before the sums of the one
+/// before are stored, which takes long.
+///
+/// # Safety
+/// As for [`multiply`].
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+unsafe fn multiply_short<O: Outcome>(
+    strip: &mut Strip,
+    rhs: &[u8],
+    (rows, panels): (Range<usize>, Range<usize>),
+    outcome: &O,
+    tiles: &mut Tiles<O>,
+    share: usize,
+) {
+    let of_panel = strip.of_panel;
+    let mut steps = ShortSteps::none();
+    strip.find_steps(rhs, panels.len(), &mut steps);
+    // SAFETY: this function's own promise.
+    unsafe {
+        steps.first().load();
+        for panel in panels.clone() {
+            let mut ahead = tiles.ahead(outcome, rows.clone(), panel);
+            strip.begin(outcome.added(panel));
+            for next in steps.following(panels.end - panel, of_panel, None) {
+                next.multiply();
+                ahead.fetch(share);
+                tiles.finish(outcome, share);
+            }
+            tiles.finish(outcome, ROWS);
+            strip.end(tiles.place());
+            steps.go_on(of_panel);
+            tiles.add(outcome.open(rows.clone(), panel), rows.len());
+        }
     }
 }
 
 /// Rows that are finished together, at least.
 const TOGETHER: usize = 4;
+
+/// The tile at hand, and the one before, whose rows are still to be finished.
+struct Tiles<O: Outcome> {
+    rooms: [Rows; 2],
+    /// What the rows of two strips add, and which of them is the one at hand.
+    terms: [[i32; ROWS]; 2],
+    strip: usize,
+    /// Which room is that of the tile at hand.
+    turn: usize,
+    before: Option<Before<O>>,
+    is_fetched: bool,
+}
 
 /// A tile whose rows are still to be finished, those that are not `done`.
 struct Before<O: Outcome> {
@@ -161,23 +224,62 @@ struct Before<O: Outcome> {
     strip: usize,
 }
 
-impl<O: Outcome> Before<O> {
-    /// Finishes so many more rows, if they are left.
+impl<O: Outcome> Tiles<O> {
+    #[inline(always)]
+    fn none(is_fetched: bool) -> Self {
+        Self { rooms: [Rows::NONE; 2], terms: [[0; ROWS]; 2], strip: 0, turn: 0, before: None, is_fetched }
+    }
+
+    /// Those of the next strip, of so many rows.
+    #[inline(always)]
+    fn next_terms(&mut self, rows: usize) -> &mut [i32] {
+        self.strip = 1 - self.strip;
+        &mut self.terms[self.strip][..rows]
+    }
+
+    /// Where sums of the tile at hand go.
+    #[inline(always)]
+    fn place(&mut self) -> Place {
+        self.rooms[self.turn].place()
+    }
+
+    /// These rows' places in the result, if they are fetched before.
+    #[inline(always)]
+    fn ahead(&self, outcome: &O, rows: Range<usize>, panel: usize) -> Ahead<{ OF_PANEL / STEP }> {
+        match outcome.place(rows.start, panel).filter(|_| self.is_fetched) {
+            Some(to) => Ahead::new(to, rows.len()),
+            None => Ahead::none(),
+        }
+    }
+
+    /// Goes on to the next tile. The one at hand, of so many rows, is the one before.
+    #[inline(always)]
+    fn add(&mut self, tile: O::Open, rows: usize) {
+        self.before = Some(Before { tile, rows, done: 0, strip: self.strip });
+        self.turn = 1 - self.turn;
+    }
+
+    /// Finishes so many more rows of the tile before, if they are left.
     ///
     /// # Safety
-    /// As for [`multiply`].
+    /// As for [`multiply`], and its sums were written.
     #[inline(always)]
-    unsafe fn finish(&mut self, outcome: &O, sums: &[[i32; WIDTH]], terms: &[i32; ROWS], most: usize) {
-        let some = self.done..self.rows.min(self.done + most);
+    unsafe fn finish(&mut self, outcome: &O, most: usize) {
+        let Some(Before { tile, rows, done, strip }) = &mut self.before else { return };
+        let some = *done..(*rows).min(*done + most);
         if !some.is_empty() {
             // SAFETY: this function's own promise.
-            unsafe { outcome.finish(&mut self.tile, some.start, &sums[some.clone()], &terms[some.clone()]) }
-            self.done = some.end;
+            unsafe {
+                let sums = &self.rooms[1 - self.turn].first(*rows)[some.clone()];
+                outcome.finish(tile, some.start, sums, &self.terms[*strip][some.clone()]);
+            }
+            *done = some.end;
         }
     }
 }
 
 /// Bytes.
+#[derive(Clone, Copy)]
 pub(super) struct Bytes<'a> {
     pub job: &'a Job<'a>,
     pub has_terms: bool,
@@ -224,6 +326,7 @@ impl<'a> Bytes<'a> {
 impl<'a> Outcome for Bytes<'a> {
     type Open = Finisher<'a>;
     const IS_SLICED: bool = true;
+    const TAKES_SHORT: bool = false;
     const IS_BEFORE: bool = false;
 
     #[inline(always)]
@@ -265,6 +368,7 @@ pub(super) struct OfSums<'a>([i32; WIDTH], Block<'a, i32>);
 impl<'a> Outcome for Sums<'a> {
     type Open = OfSums<'a>;
     const IS_SLICED: bool = true;
+    const TAKES_SHORT: bool = false;
     const IS_BEFORE: bool = true;
 
     #[inline(always)]
@@ -276,6 +380,13 @@ impl<'a> Outcome for Sums<'a> {
     fn fill_terms(&self, rows: Range<usize>, terms: &mut [i32]) {
         let of_rows = self.terms(rows.end);
         terms.iter_mut().zip(rows).for_each(|(term, row)| *term = of_rows.of(row));
+    }
+
+    #[inline(always)]
+    fn place(&self, row: usize, panel: usize) -> Option<Place> {
+        let (at, stride) = Sums::place(self, 0);
+        let to = Place { at: at.wrapping_add(panel * WIDTH), pitch: stride * size_of::<i32>() };
+        Some(to.below(row))
     }
 
     #[inline(always)]
@@ -321,9 +432,10 @@ fn add(of_cols: &[i32; WIDTH], to: &mut Block<i32>, mut sums: &[[i32; WIDTH]], m
 /// The rows' first and the columns of a tile, and what its columns have of their own.
 pub(super) struct OfFloats(usize, Range<usize>, FloatColumns<WIDTH>);
 
-impl Outcome for FloatParts<'_> {
+impl Outcome for &FloatParts<'_> {
     type Open = OfFloats;
     const IS_SLICED: bool = false;
+    const TAKES_SHORT: bool = true;
     const IS_BEFORE: bool = false;
 
     #[inline(always)]

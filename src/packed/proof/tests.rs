@@ -189,7 +189,7 @@ fn small_weights_as_given_are_multiplied_by_narrow_kernels() {
                 assert_eq!(found.is_some(), are_small, "{case:?}");
                 let lhs = Operand::new(&lhs, (rows, depth), depth, Order::DepthContiguous, encodings[0]);
                 let lhs = Factor::new(lhs, Offset::Uniform(0));
-                let shape = Shape { rows, cols, depth };
+                let shape = Shape::of_sums(rows, cols, depth);
                 let by = |rhs| Plain::new(kernel, &lhs, rhs, shape).expect("plain operands").kernel.name;
                 assert_eq!(by(&rhs), shape.kernel(kernel).name);
                 if let (Some(found), Some(narrow)) = (found, kernel.narrow) {
