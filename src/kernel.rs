@@ -223,10 +223,13 @@ impl Kernel {
 
     /// Whether most products with so many lines of such a depth are left to a kernel that reads any encoding.
     pub(crate) fn packs_for_any(&self, lines: usize, depth: usize) -> bool {
-        const ROWS: usize = 16;
-        let macs = ROWS as f64 * lines as f64 * depth as f64;
+        const ROWS: f64 = 16.0;
+        /// Whose results caches may not hold, if they have many columns.
+        const MANY_ROWS: usize = 4096;
+        let macs = ROWS * lines as f64 * depth as f64;
         let is_any = |large: &Large| large.kernel.groups == Groups::AnyQuads;
-        let pays = |large: &Large| ResultKind::ALL.into_iter().any(|results| (large.pays)(ROWS, lines, depth, results));
+        let pays =
+            |large: &Large| ResultKind::ALL.into_iter().any(|results| (large.pays)(MANY_ROWS, lines, depth, results));
         self.large.is_some_and(|large| macs >= large.macs && is_any(&large) && pays(&large))
     }
 

@@ -75,12 +75,14 @@ static RELAY: RelayFns =
 fn pays(rows: usize, cols: usize, depth: usize, results: ResultKind) -> bool {
     /// Columns of which rows of a result that caches do not hold had better be written 32 at once.
     const MANY: usize = 1024;
+    const FEW: usize = 256;
     let are_far = || cols >= MANY && Far::is(rows.saturating_mul(cols * size_of::<i32>()));
     // Numbers of whole panels.
     let most = match results {
+        ResultKind::Bytes if cols <= FEW => 28,
         ResultKind::Bytes => 36,
         ResultKind::Sums if are_far() => 12,
-        ResultKind::Sums if cols <= 256 => 40,
+        ResultKind::Sums if cols <= FEW => 40,
         ResultKind::Sums => 48,
         ResultKind::Floats if are_far() => 16,
         ResultKind::Floats => 72,

@@ -59,9 +59,9 @@ fn shapes() -> impl Strategy<Value = (usize, usize, usize)> {
         prop_oneof![2 => Just(64usize), 2 => 60usize..130, 2 => 300usize..310, 1 => 1usize..60],
     );
     // So few groups that none or all belong to the end of a tile.
-    let flat = (1024usize..1030, 17usize..40, 4usize..13);
+    let flat = (1024usize..1030, 17usize..40, 1usize..13);
     // Lines of few groups, half panels among them.
-    let shallow = (prop_oneof![13usize..100, 128usize..400], 1usize..100, 4usize..53);
+    let shallow = (prop_oneof![13usize..100, 128usize..400], 1usize..100, 1usize..53);
     prop_oneof![12 => most, 1 => flat, 4 => shallow]
 }
 
