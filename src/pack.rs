@@ -133,11 +133,12 @@ impl Groups {
         }
     }
 
-    /// Whether the kernels had better read this LHS where it lies, and can. Lines shorter than a group are copied: only of longer ones
-    /// many are multiplied at once.
+    /// Whether the kernels had better read this LHS where it lies, and can. Lines shorter than a group are copied, but for Arm's kernels:
+    /// the others multiply many longer ones at once.
     pub(crate) fn can_read_in_place(self, lhs: &Operand, reading: &Reading) -> bool {
         let is_read = reading.is_none() || self == Groups::FreeQuads && reading.is_turn();
-        self.are_bytes() && lhs.order == Order::DepthContiguous && lhs.depth >= GROUP && is_read
+        let is_long = lhs.depth >= GROUP || matches!(self, Groups::LikeQuads | Groups::LikeOctets);
+        self.are_bytes() && lhs.order == Order::DepthContiguous && is_long && is_read
     }
 }
 
