@@ -10,6 +10,7 @@
 //!
 //! Padding (lines up to a whole panel, depth up to a whole group) is zero, so it adds nothing to sums and products.
 
+use crate::caches::Caches;
 use crate::conv::Patches;
 use crate::matrix::{Encoding, Lines, Operand, Order};
 use crate::reading::Reading;
@@ -207,7 +208,7 @@ pub(crate) fn lines_of_piece(
 
 /// Whether most of an operand comes from memory, or from a cache that is far away.
 fn is_far(src: &Operand) -> bool {
-    src.lines.saturating_mul(src.depth) > 8 << 20
+    src.lines.saturating_mul(src.depth) > (4 * Caches::get().l2).clamp(4 << 20, 8 << 20)
 }
 
 /// The most lines that are read together where they lie: far away, and in a cache, from where no more than half of the ways of a
