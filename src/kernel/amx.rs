@@ -163,7 +163,7 @@ unsafe fn sums_in<const SLICED: bool, const FETCHED: bool>(
     sums: &Sums,
 ) {
     let (count, of_panel) = (tile.lhs.count(), way.of_panel);
-    let (place, stride) = sums.place(count);
+    let result = Place::of_rows(sums.place(count));
     // SAFETY: this function's own promise, which a session is a part of.
     let mut strip = unsafe { Strip::new(tile, way, copied) };
     let share = ROWS.div_ceil(strip.parts);
@@ -183,8 +183,7 @@ unsafe fn sums_in<const SLICED: bool, const FETCHED: bool>(
             strip.set(tile.lhs.part(rows.clone()));
             let short = if rows.len() == ROWS { short_end.saturating_sub(some.start).min(some.len()) } else { 0 };
             if short > 0 {
-                let at = place.wrapping_add(rows.start * stride + some.start * WIDTH);
-                let to = Place { at, pitch: stride * size_of::<i32>() };
+                let to = result.below(rows.start).beside(some.start);
                 let of_cols = has_added.then_some(&of_cols[..short]);
                 // SAFETY: this function's own promise; the result has these rows and columns, as `place` asserts; and what columns
                 // add was written above.
@@ -202,9 +201,8 @@ unsafe fn sums_in<const SLICED: bool, const FETCHED: bool>(
                         0 => has_added.then(|| Place::same(unsafe { of_cols[index].assume_init_ref() })),
                         _ => Some(resting[index].place()),
                     };
-                    let at = place.wrapping_add(rows.start * stride + panel * WIDTH);
                     let to = match is_direct {
-                        true => Place { at, pitch: stride * size_of::<i32>() },
+                        true => result.below(rows.start).beside(panel),
                         false if is_last => room.place(),
                         false => resting[index].place(),
                     };
@@ -262,7 +260,7 @@ unsafe fn short_strip<const FETCHED: bool>(
             }
             strip.end(to);
             steps.go_on(of_panel);
-            to = to.next_panel();
+            to = to.beside(1);
         }
     }
 }
@@ -275,7 +273,7 @@ unsafe fn short_strip<const FETCHED: bool>(
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 unsafe fn sums_of_two(way: Way, tile: &Tile, sums: &Sums, is_fetched: bool) {
     let count = tile.lhs.count();
-    let (place, stride) = sums.place(count);
+    let result = Place::of_rows(sums.place(count));
     // SAFETY: this function's own promise, which a session is a part of.
     let mut strip = unsafe { Strip::new(tile, way, None) };
     let share = HEIGHT.div_ceil(strip.parts);
@@ -283,7 +281,7 @@ unsafe fn sums_of_two(way: Way, tile: &Tile, sums: &Sums, is_fetched: bool) {
     let from = of_cols.as_ref().map(|sums| Place { at: sums.as_ptr().cast_mut(), pitch: 0 });
     for rows in strips(count, HEIGHT) {
         strip.set(tile.lhs.part(rows.clone()));
-        let to = Place { at: place.wrapping_add(rows.start * stride), pitch: stride * size_of::<i32>() };
+        let to = result.below(rows.start);
         let mut ahead = Ahead::<{ 2 * OF_PANEL / STEP }>::new(to, if is_fetched { HEIGHT } else { 0 });
         // SAFETY: this function's own promise; the result has these rows and columns, as `place` asserts.
         unsafe { strip.multiply(0, tile.rhs, WIDTH, from, to, || ahead.fetch(share)) }

@@ -384,9 +384,7 @@ impl<'a> Outcome for Sums<'a> {
 
     #[inline(always)]
     fn place(&self, row: usize, panel: usize) -> Option<Place> {
-        let (at, stride) = Sums::place(self, 0);
-        let to = Place { at: at.wrapping_add(panel * WIDTH), pitch: stride * size_of::<i32>() };
-        Some(to.below(row))
+        Some(Place::of_rows(Sums::place(self, 0)).below(row).beside(panel))
     }
 
     #[inline(always)]

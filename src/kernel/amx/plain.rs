@@ -38,11 +38,10 @@ pub(super) struct Open {
 impl<'a> Plain<'a> {
     /// None if rows differ.
     pub(super) fn new(floats: &'a PlainFloats<'a>, rows: usize, columns: &'a mut Columns) -> Option<Self> {
-        let (first, stride) = Results::<WIDTH>::place(floats, rows);
         floats.times().is_none().then(|| Self {
             floats,
             terms: floats.terms(rows),
-            to: Place { at: first, pitch: stride * size_of::<i32>() },
+            to: Place::of_rows(Results::<WIDTH>::place(floats, rows)),
             have_added: floats.have_added(),
             columns,
             first: 0,
@@ -133,14 +132,12 @@ impl Outcome for Plain<'_> {
 
     #[inline(always)]
     fn place(&self, row: usize, panel: usize) -> Option<Place> {
-        let to = self.to.below(row);
-        Some(Place { at: to.at.wrapping_add(panel * WIDTH), ..to })
+        Some(self.to.below(row).beside(panel))
     }
 
     #[inline(always)]
     unsafe fn open(&self, rows: Range<usize>, panel: usize) -> Open {
-        let to = self.to.below(rows.start);
-        let to = Place { at: to.at.wrapping_add(panel * WIDTH), ..to };
+        let to = self.to.below(rows.start).beside(panel);
         // SAFETY: this function's own promise.
         Open { row: rows.start, panel: panel - self.first, cols: unsafe { self.width(panel) }, to }
     }

@@ -17,6 +17,11 @@ pub(super) struct Place {
 }
 
 impl Place {
+    /// That of rows so many numbers apart.
+    pub(super) fn of_rows((at, stride): (*mut i32, usize)) -> Self {
+        Self { at, pitch: stride * size_of::<i32>() }
+    }
+
     /// The same sums for all rows.
     pub(super) fn same(sums: &[i32; WIDTH]) -> Self {
         Self { at: sums.as_ptr().cast_mut(), pitch: 0 }
@@ -31,9 +36,9 @@ impl Place {
         Self { at: self.row(rows), ..self }
     }
 
-    /// Those of the next panel, which lie beside these.
-    pub(super) fn next_panel(self) -> Self {
-        Self { at: self.at.wrapping_add(WIDTH), ..self }
+    /// So many panels further on, which lie beside each other.
+    pub(super) fn beside(self, panels: usize) -> Self {
+        Self { at: self.at.wrapping_add(panels * WIDTH), ..self }
     }
 }
 

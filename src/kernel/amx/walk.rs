@@ -489,7 +489,7 @@ impl<'a> Strip<'a> {
         let second = self.lines.count().saturating_sub(HEIGHT);
         let is_last = slice + 1 == self.slices;
         let of_panel = self.of_panel;
-        let both = |place: Place| [place, if is_broad { place.next_panel() } else { place.below(second) }];
+        let both = |place: Place| [place, if is_broad { place.beside(1) } else { place.below(second) }];
         // SAFETY: this function's own promise. Lines and panels reach as far as they are read.
         unsafe {
             shape.begin(from.map(both));
