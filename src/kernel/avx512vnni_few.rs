@@ -119,6 +119,8 @@ fn multiply_strip<const ROWS: usize, const CHUNKS: usize, const UNSIGNED: bool, 
             of_group[i] = spread(*group);
         }
     }
+    // The last step may have fewer.
+    let lhs = &lhs[..GROUPS.min((product.operand.depth - depth).div_ceil(4))];
     let mut chunks: [&[Chunk]; RUNS] = [&[]; _];
     for x in 0..RUNS {
         chunks[x] = runs[x].as_chunks().0;
@@ -139,9 +141,9 @@ fn multiply_strip<const ROWS: usize, const CHUNKS: usize, const UNSIGNED: bool, 
         // SAFETY: all runs are of one length: every one has `whole` chunks, and of those so many are left.
         unsafe {
             if count == CHUNKS {
-                patch::<ROWS, CHUNKS, UNSIGNED, FAR>(&lhs, (&chunks, at, next), (&mut *sums, pitch), ahead);
+                patch::<ROWS, CHUNKS, UNSIGNED, FAR>(lhs, (&chunks, at, next), (&mut *sums, pitch), ahead);
             } else {
-                patch::<ROWS, 1, UNSIGNED, FAR>(&lhs, (&chunks, at, next), (&mut *sums, pitch), ahead);
+                patch::<ROWS, 1, UNSIGNED, FAR>(lhs, (&chunks, at, next), (&mut *sums, pitch), ahead);
             }
         }
         at += count;
@@ -153,7 +155,7 @@ fn multiply_strip<const ROWS: usize, const CHUNKS: usize, const UNSIGNED: bool, 
             *chunks = std::slice::from_ref(run.last_chunk().expect("an operand of as many lines"));
         }
         // SAFETY: every run has one chunk.
-        unsafe { patch::<ROWS, 1, UNSIGNED, FAR>(&lhs, (&chunks, 0, 0), (&mut sums[whole..], pitch), ahead) }
+        unsafe { patch::<ROWS, 1, UNSIGNED, FAR>(lhs, (&chunks, 0, 0), (&mut sums[whole..], pitch), ahead) }
     }
 }
 
@@ -162,7 +164,7 @@ fn multiply_strip<const ROWS: usize, const CHUNKS: usize, const UNSIGNED: bool, 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 unsafe fn patch<const ROWS: usize, const CHUNKS: usize, const UNSIGNED: bool, const FAR: bool>(
-    lhs: &[[Vector; ROWS]; GROUPS],
+    lhs: &[[Vector; ROWS]],
     (runs, at, next): (&[&[Chunk]; RUNS], usize, usize),
     (sums, pitch): (&mut [Sums], usize),
     ahead: &mut Ahead,
