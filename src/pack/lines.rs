@@ -123,17 +123,36 @@ fn copy_lines<const WIDENED: bool>(
 fn copy_few<const LEN: usize>(src: &Operand, reading: &Reading, first: usize, lines: &mut [u8]) {
     let added = reading.added();
     let groups = lines.as_chunks_mut::<GROUP>().0;
-    let copy = |(to, line): (&mut [u8; GROUP], &[u8; LEN])| {
+    let mut done = 0;
+    if let Some(solid) = src.solid(first..first + groups.len()) {
+        // Four lines are whole words, of which parts are read that others are in, too.
+        for (to, words) in groups.as_chunks_mut::<4>().0.iter_mut().zip(solid.as_chunks::<4>().0.chunks_exact(LEN)) {
+            let bytes = words.as_flattened();
+            for (line, to) in to.iter_mut().enumerate() {
+                let at = (line * LEN).min(bytes.len() - GROUP);
+                let word = u32::from_le_bytes(*bytes[at..].first_chunk().expect("a word"));
+                *to = few_added::<LEN>(word >> (8 * (line * LEN - at)), added);
+            }
+        }
+        done = groups.len() / 4 * 4;
+    }
+    for (i, to) in groups.iter_mut().enumerate().skip(done) {
+        let line: &[u8; LEN] = src.run(first + i).first_chunk().expect("so many bytes");
         *to = [0; GROUP];
-        to.iter_mut().zip(line).for_each(|(to, byte)| *to = byte.wrapping_add(added));
-    };
-    match src.solid(first..first + groups.len()) {
-        Some(solid) => groups.iter_mut().zip(solid.as_chunks().0).for_each(copy),
-        None => {
-            let line = |i| src.run(first + i).first_chunk().expect("so many bytes");
-            groups.iter_mut().enumerate().for_each(|(i, to)| copy((to, line(i))));
+        for (to, byte) in to.iter_mut().zip(line) {
+            *to = byte.wrapping_add(added);
         }
     }
+}
+
+/// The lowest `LEN` bytes, to each of which so much is added, and zeros.
+#[inline(always)]
+fn few_added<const LEN: usize>(word: u32, added: u8) -> [u8; GROUP] {
+    const HIGH: u32 = 0x8080_8080;
+    let added = u32::from_le_bytes([added; GROUP]);
+    // Nothing is carried from one byte to the next.
+    let sums = ((word & !HIGH) + (added & !HIGH)) ^ ((word ^ added) & HIGH);
+    (sums & u32::MAX >> (8 * (GROUP - LEN))).to_le_bytes()
 }
 
 /// Widens lines of so many numbers. What is done with each depends on how many these are: that is found once.
