@@ -207,7 +207,7 @@ pub(crate) fn lines_of_piece(
 }
 
 /// Whether most of an operand comes from memory, or from a cache that is far away: what four second caches do not hold (timed with one
-/// of 1 MB), and 8 MB in any case.
+/// of 1 MB), but no less than 4 MB, and more than 8 MB in any case.
 fn is_far(src: &Operand) -> bool {
     src.lines.saturating_mul(src.depth) > (4 * Caches::get().l2).clamp(4 << 20, 8 << 20)
 }
