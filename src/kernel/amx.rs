@@ -22,14 +22,17 @@ use walk::{ROWS, Room, Rows, Strip, Way, with_room};
 
 mod ahead;
 mod beside;
+mod bytes;
 mod cut;
 #[cfg(test)]
 mod emulated;
+mod floats;
 mod plain;
 mod quarters;
 mod registers;
 mod session;
 mod short;
+mod sums;
 mod walk;
 
 pub(super) static KERNEL: Kernel = Kernel {
@@ -302,7 +305,7 @@ fn strips(count: usize, of: usize) -> impl Iterator<Item = Range<usize>> {
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 unsafe fn multiply(job: &Job, _open: &mut Open, _room: &mut [Few; 2]) {
     let has_terms = job.terms.times != 0 || !job.terms.bias.is_empty();
-    let bytes = &beside::Bytes { job, has_terms };
+    let bytes = &bytes::Bytes { job, has_terms };
     // SAFETY: this function's own promise.
     unsafe {
         match job.tile.lhs.gaps() {
@@ -317,14 +320,14 @@ unsafe fn multiply(job: &Job, _open: &mut Open, _room: &mut [Few; 2]) {
 /// # Safety
 /// As for [`RelayFns::multiply`].
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-unsafe fn windows(gaps: Gaps, bytes: &beside::Bytes) {
-    let beside::Bytes { job, has_terms } = *bytes;
+unsafe fn windows(gaps: Gaps, bytes: &bytes::Bytes) {
+    let bytes::Bytes { job, has_terms } = *bytes;
     let Job { tile, panels, result, out, .. } = job;
     let (lines, of_panel) = (&tile.lhs, tile.of_panel::<WIDTH>(panels.len()));
     let way = Way::of_windows(tile, panels.len());
-    let most = quarters::most(tile, way, bytes);
+    let most = bytes.most_by_quarters(tile, way);
     // SAFETY: this function's own promise.
-    unsafe { quarters::multiply(tile, way, None, bytes, most) }
+    unsafe { bytes.multiply_by_quarters(tile, way, None, most) }
     if most.1 == panels.len() {
         return;
     }
@@ -345,7 +348,7 @@ unsafe fn windows(gaps: Gaps, bytes: &beside::Bytes) {
             out,
         };
         // SAFETY: as above.
-        unsafe { beside::multiply(&job.tile, job.panels.len(), beside::Bytes { job: &job, has_terms }) }
+        unsafe { beside::multiply(&job.tile, job.panels.len(), bytes::Bytes { job: &job, has_terms }) }
     }
 }
 

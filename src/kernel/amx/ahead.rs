@@ -4,6 +4,7 @@
 use super::registers::Place;
 use super::session::STEP;
 use super::walk::FIRST_CACHE;
+use crate::caches::Caches;
 use crate::kernel::vector256::prefetch;
 use crate::matrix::Lines;
 use std::ops::Range;
@@ -16,6 +17,12 @@ const LONG: usize = 12;
 pub(super) fn pays(lines: &Lines, pitch: usize) -> bool {
     let is_far = lines.count().saturating_mul(pitch) > FIRST_CACHE;
     is_far && lines.runs() * lines.len() < LONG * STEP && !pitch.is_multiple_of(2048)
+}
+
+/// The same where rows are finished between quarters of steps, which wait for less: if the second cache does not hold much more than the
+/// result's part.
+pub(super) fn pays_beside_quarters(lines: &Lines, pitch: usize) -> bool {
+    lines.count().saturating_mul(pitch) > Caches::get().l2 / 4 && pays(lines, pitch)
 }
 
 /// A tile's rows in the result, each of so many cache lines: those that are not fetched yet.

@@ -78,8 +78,8 @@ impl Cuts {
     /// That of the results from this one on, none if there are none, and their places. Others than windows are as many as some tiles
     /// have rows, whose places are all.
     #[inline(always)]
-    pub(super) fn from<const WINDOWS: bool>(&self, start: usize, places: &mut Places) -> Cut {
-        if WINDOWS {
+    pub(super) fn from(&self, are_windows: bool, start: usize, places: &mut Places) -> Cut {
+        if are_windows {
             return self.of_windows(start, places);
         }
         Cut { first: start, second: start + HEIGHT, start, count: if start < self.results { ROWS } else { 0 } }
@@ -149,7 +149,7 @@ mod tests {
             };
             let (mut places, mut done) = (Places([u32::MAX; _]), 0);
             while done < rows * meant {
-                let cut = cuts.from::<true>(done, &mut places);
+                let cut = cuts.from(true, done, &mut places);
                 let Range { start, end } = cut.results();
                 prop_assert!((start == done || start + 1 == done) && end > done && (end - start) % 2 == 0);
                 prop_assert!(cut.first <= cut.second && cut.second + HEIGHT <= count);
@@ -160,7 +160,7 @@ mod tests {
                 }
                 done = end;
             }
-            prop_assert!(cuts.from::<true>(done, &mut places).results().is_empty());
+            prop_assert!(cuts.from(true, done, &mut places).results().is_empty());
         }
     }
 }
