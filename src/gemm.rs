@@ -6,7 +6,7 @@ use crate::deep::{self, Deep};
 use crate::error::Error;
 use crate::few::Few;
 use crate::kernel::Kernel;
-use crate::matrix::{Operand, Order};
+use crate::matrix::{Offset, Operand, Order};
 use crate::output::{Finish, KeptPanels, Quick, ResultKind, Store};
 use crate::product::Product;
 use crate::reading::Reading;
@@ -304,7 +304,11 @@ fn with_walk<R>(
     }
     let lines = shape.rows.min(shape.cols);
     let should_pack = |rhs| shape.rows == lines && context.kernel.few_lines.should_pack(lines, rhs);
-    let are_few = lines <= VERY_FEW && !rhs.operand().is_some_and(should_pack);
+    // To pack a single column, and to sum rows beside it, takes as long as it gains.
+    let pays_narrow = || shape.cols > 1 || rhs.panels().is_some() && matches!(rhs.offset(), Offset::Uniform(0));
+    let sums_narrow =
+        || lhs.operand().is_some_and(|lhs| shape.kernel(context.kernel).sums_narrow(shape, lhs)) && pays_narrow();
+    let are_few = lines <= VERY_FEW && !sums_narrow() && !rhs.operand().is_some_and(should_pack);
     if are_few && let Some(few) = &Few::new(context, lhs, rhs, shape, threads) {
         return then(Walk::Few(few));
     }

@@ -3,8 +3,9 @@
 //! A kernel is a value in a table. It can be had only from [`Kernel::available`] or [`Kernel::chosen`], so whoever
 //! holds one knows that the processor runs it: that is the whole safety argument for calling its functions.
 
+use crate::blocks::Shape;
 use crate::error::Error;
-use crate::matrix::{Encoding, Lines, Operand};
+use crate::matrix::{Encoding, Lines, Operand, Order};
 use crate::output::{FinishFn, FloatParts, ResultKind, Sums};
 use crate::pack::{Groups, PackLhsFn, PackPatchesFn, PackRhsFn, SumLinesFn, Ways};
 use crate::planes::ExpandFn;
@@ -71,6 +72,8 @@ pub struct Kernel {
     session: Option<&'static Session>,
     /// How it multiplies all lines at once whose sums are the result, if it does.
     sums: Option<SumsFn>,
+    /// Sums of no more columns it makes as fast as of few lines.
+    narrow_sums: usize,
     /// The same of a small product only, of lines that are one run and are multiplied in tiles as high as the tile says.
     small_sums: Option<SumsFn>,
     /// Whether that is for strips of larger products, too.
@@ -238,6 +241,12 @@ impl Kernel {
     pub(crate) fn sums(&self, lines: &Lines) -> Option<SumsFn> {
         let of_strips = self.small_sums.filter(|_| self.takes_strips);
         self.sums.or(of_strips).filter(|_| self.takes_all(lines))
+    }
+
+    /// Whether it makes sums of so few columns beside these lines as fast as of few lines.
+    #[inline(always)]
+    pub(crate) fn sums_narrow(&self, Shape { cols, results, .. }: Shape, lines: &Operand) -> bool {
+        cols <= self.narrow_sums && matches!(results, ResultKind::Sums) && lines.order == Order::DepthContiguous
     }
 
     /// Whether it does so whatever the lines are, windows among them.
@@ -570,6 +579,7 @@ macro_rules! kernel {
                 large: None,
                 session: None,
                 sums: [$($sums as kernel::SumsFn)?].as_slice().first().copied(),
+                narrow_sums: 0,
                 small_sums: [$($small_sums as kernel::SumsFn)? $($strips as kernel::SumsFn)?].as_slice().first().copied(),
                 takes_strips: !([$(stringify!($strips))?] as [&str; _]).is_empty(),
                 floats: [$($floats as kernel::FloatsFn)?].as_slice().first().copied(),

@@ -20,6 +20,8 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 use walk::{ROWS, Room, Rows, Strip, Way, with_room};
 
+#[macro_use]
+mod registers;
 mod ahead;
 mod beside;
 mod bytes;
@@ -27,9 +29,9 @@ mod cut;
 #[cfg(test)]
 mod emulated;
 mod floats;
+mod narrow;
 mod plain;
 mod quarters;
-mod registers;
 mod session;
 mod short;
 mod sums;
@@ -60,6 +62,7 @@ pub(super) static TILES: Kernel = Kernel {
     rows: ROWS,
     tile,
     sums: Some(sums),
+    narrow_sums: narrow::COLS,
     floats: Some(floats),
     panels: Some(&PANEL_FNS),
     relay: Some(&RELAY),
@@ -74,21 +77,23 @@ static RELAY: RelayFns =
     RelayFns { together: TOGETHER, halves: 0, least_of_halves: 0, takes_gaps: true, multiply, finish };
 
 /// Whether so much of its registers is used that it is faster than AVX-512 VNNI: a step that is not full, or panels that are not, take as
-/// long as others do. (Timed on Granite Rapids.)
+/// long as others do. (Timed on Granite Rapids and Emerald Rapids.)
 fn pays(rows: usize, cols: usize, depth: usize, results: ResultKind) -> bool {
     /// Columns of which rows of a result that caches do not hold had better be written 32 at once.
     const MANY: usize = 1024;
     const FEW: usize = 256;
+    if matches!(results, ResultKind::Sums) && narrow::pays(rows, cols, depth) {
+        return true;
+    }
     let are_far = || cols >= MANY && Far::is(rows.saturating_mul(cols * size_of::<i32>()));
     // Numbers of whole panels.
     let most = match results {
-        ResultKind::Bytes if cols <= FEW => 28,
-        ResultKind::Bytes => 36,
+        ResultKind::Bytes => 28,
         ResultKind::Sums if are_far() => 12,
         ResultKind::Sums if cols <= FEW => 40,
         ResultKind::Sums => 48,
         ResultKind::Floats if are_far() => 16,
-        ResultKind::Floats => 72,
+        ResultKind::Floats => 56,
     };
     depth * cols > most * cols.next_multiple_of(WIDTH)
 }
@@ -136,6 +141,10 @@ fn near(of_panel: usize) -> usize {
 unsafe fn sums(tile: &Tile, sums: &Sums) {
     let panels = sums.cols.len().div_ceil(WIDTH);
     let pitch = sums.out.place().1 * size_of::<i32>();
+    if narrow::takes(tile) {
+        // SAFETY: this function's own promise.
+        return unsafe { narrow::multiply(tile, sums) };
+    }
     if sums.offsets.1 != 0 {
         // SAFETY: this function's own promise.
         return unsafe { beside::multiply(tile, panels, sums.part(0)) };

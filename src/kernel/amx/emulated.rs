@@ -1,7 +1,7 @@
 //! AMX where the processor lacks it, for tests: the signal that its instructions raise has them done here. What runs besides is the
 //! library's own code, instruction by instruction.
 
-use super::session::{Config, HEIGHT, STEP, has_amx};
+use super::session::{Config, HEIGHT, Registers, STEP, has_amx};
 use std::arch::x86_64::__cpuid_count;
 use std::cell::UnsafeCell;
 use std::sync::Once;
@@ -171,12 +171,13 @@ impl State {
             (0x5E, signs, None) => {
                 let (rows, bytes) = self.shape(lhs);
                 assert!(to != lhs && lhs != rhs && rhs != to);
-                assert_eq!([to, rhs].map(|i| self.shape(i)), [(rows, STEP), (bytes / 4, STEP)]);
+                let (_, width) = self.shape(to);
+                assert_eq!([to, rhs].map(|i| self.shape(i)), [(rows, width), (bytes / 4, width)]);
                 let (a, b) = (self.registers[lhs], self.registers[rhs]);
                 let number =
                     |byte: u8, is_signed: bool| if is_signed { i32::from(byte as i8) } else { i32::from(byte) };
                 for (row, a) in self.registers[to][..rows].iter_mut().zip(&a) {
-                    for (j, sum) in row.as_chunks_mut().0.iter_mut().enumerate() {
+                    for (j, sum) in row[..width].as_chunks_mut().0.iter_mut().enumerate() {
                         let products = (0..bytes).map(|k| {
                             number(a[k], signs & 2 != 0) * number(b[k / 4][4 * j + k % 4], matches!(signs, 1 | 3))
                         });
@@ -213,7 +214,7 @@ fn a_session_is_done_instruction_by_instruction() {
     let rhs: Register = std::array::from_fn(|i| std::array::from_fn(|k| (i * 5 + k * 101 + 3) as u8));
     let mut sums = [[0i32; 16]; HEIGHT];
     let (lhs_at, rhs_at, sums_at) = (lhs.as_ptr() as u64, rhs.as_ptr() as u64, sums.as_mut_ptr() as u64);
-    let (mut state, config) = (State::NONE, Config::of(ROWS, STEP));
+    let (mut state, config) = (State::NONE, Config::of(Registers::new(ROWS, STEP)));
     for (code, rcx) in [
         (LDTILECFG_RAX, 0),
         (TILELOADD_0_RCX_RDX, lhs_at),

@@ -43,11 +43,22 @@ impl Place {
 }
 
 /// Which sides are signed. (Numbers, for the assembly, and from 0 on.)
-mod signs {
-    pub(super) const OF_NEITHER: usize = 0;
-    pub(super) const OF_PANEL: usize = 1;
-    pub(super) const OF_LINES: usize = 2;
-    pub(super) const OF_BOTH: usize = 3;
+pub(super) mod signs {
+    use crate::matrix::Encoding;
+
+    pub(in crate::kernel::amx) const OF_NEITHER: usize = 0;
+    pub(in crate::kernel::amx) const OF_PANEL: usize = 1;
+    pub(in crate::kernel::amx) const OF_LINES: usize = 2;
+    pub(in crate::kernel::amx) const OF_BOTH: usize = 3;
+
+    pub(in crate::kernel::amx) fn of(lines_and_panel: [Encoding; 2]) -> usize {
+        match lines_and_panel {
+            [Encoding::U8, Encoding::U8] => OF_NEITHER,
+            [Encoding::U8, Encoding::S8] => OF_PANEL,
+            [Encoding::S8, Encoding::U8] => OF_LINES,
+            [Encoding::S8, Encoding::S8] => OF_BOTH,
+        }
+    }
 }
 
 /// How many sums a tile has.
@@ -166,14 +177,8 @@ macro_rules! omit {
 /// What the registers hold stays there from one function to the next: the compiler uses none of them.
 impl Shape {
     /// For lines and panels of these encodings.
-    pub(super) fn new([lines, panel]: [Encoding; 2], form: Form, is_streamed: bool) -> Self {
-        let signs = match (lines, panel) {
-            (Encoding::U8, Encoding::U8) => signs::OF_NEITHER,
-            (Encoding::U8, Encoding::S8) => signs::OF_PANEL,
-            (Encoding::S8, Encoding::U8) => signs::OF_LINES,
-            (Encoding::S8, Encoding::S8) => signs::OF_BOTH,
-        };
-        Self { signs, form, is_streamed }
+    pub(super) fn new(encodings: [Encoding; 2], form: Form, is_streamed: bool) -> Self {
+        Self { signs: signs::of(encodings), form, is_streamed }
     }
 
     /// Has sums begin with what lies there, or zeros; those of the second registers, if there are any, at the second place.

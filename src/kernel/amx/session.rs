@@ -10,8 +10,9 @@ use std::cell::Cell;
 pub(super) const HEIGHT: usize = 16;
 pub(super) const STEP: usize = 64;
 
-/// The first register that holds lines, after those of sums, and the first that holds a part of a panel.
+/// The registers that hold lines, after those of sums, and the first of two that hold parts of a panel.
 const FIRST_OF_LINES: usize = 4;
+const SECOND_OF_LINES: usize = 5;
 const FIRST_OF_PANEL: usize = 6;
 
 pub(super) static SESSION: Session = Session { begin, end };
@@ -31,19 +32,40 @@ impl Config {
     pub(super) const NONE: Self =
         Self { palette: 0, start_row: 0, reserved: [0; 14], bytes_of_row: [0; 16], rows: [0; 16] };
 
-    /// With so many lines, sums for each, and steps of so many bytes of a line: 16 lines and whole steps let all eight registers be as large
-    /// as they can be.
-    pub(super) fn of(lines: usize, step: usize) -> Self {
+    /// With so much in each: 16 lines, whole steps and 16 columns let all eight registers be as large as they can be.
+    pub(super) fn of(Registers { lines, step, end, cols }: Registers) -> Self {
         let mut config = Self { palette: 1, ..Self::NONE };
+        let width = cols * size_of::<i32>();
         for register in 0..8 {
             let (rows, bytes) = match register {
-                ..FIRST_OF_LINES => (lines, STEP),
-                FIRST_OF_LINES..FIRST_OF_PANEL => (lines, step),
-                _ => (step / 4, STEP),
+                ..FIRST_OF_LINES => (lines, width),
+                FIRST_OF_LINES => (lines, step),
+                SECOND_OF_LINES => (lines, end),
+                FIRST_OF_PANEL => (step / 4, width),
+                _ => (end / 4, width),
             };
             (config.rows[register], config.bytes_of_row[register]) = (rows as u8, bytes as u16);
         }
         config
+    }
+}
+
+/// What registers are ready for: so many lines, of which two hold steps of so many bytes, and so many columns. (Of most products both are
+/// of the same size, and there are 16 columns.)
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Registers {
+    pub lines: usize,
+    pub step: usize,
+    pub end: usize,
+    pub cols: usize,
+}
+
+impl Registers {
+    const NONE: Self = Self { lines: 0, step: 0, end: 0, cols: 0 };
+
+    /// Those of 16 columns.
+    pub(super) fn new(lines: usize, step: usize) -> Self {
+        Self { lines, step, end: step, cols: HEIGHT }
     }
 }
 
@@ -62,19 +84,19 @@ impl Config {
 }
 
 thread_local! {
-    /// For how many lines, and steps of how many bytes, this thread's registers are ready; zeros if they are not.
-    static READY_FOR: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
+    /// What this thread's registers are ready for.
+    static READY_FOR: Cell<Registers> = const { Cell::new(Registers::NONE) };
 }
 
-/// Gets the registers ready for so many lines, 1 to [`HEIGHT`], and steps of so many bytes, whole groups and at most [`STEP`], unless they
+/// Gets the registers ready for so much, 1 to [`HEIGHT`] lines and columns, and steps of whole groups and at most [`STEP`] bytes, unless they
 /// are: that takes some 200 steps of the processor.
 ///
 /// # Safety
 /// The CPU has AMX, and this thread has begun a session.
 #[inline]
-pub(super) unsafe fn configure(lines: usize, step: usize) {
-    if READY_FOR.replace((lines, step)) != (lines, step) {
-        let config = &Config::of(lines, step);
+pub(super) unsafe fn configure(registers: Registers) {
+    if READY_FOR.replace(registers) != registers {
+        let config = &Config::of(registers);
         // SAFETY: this function's own promise. By the calling convention no caller relies on what it finds in the registers of AMX.
         unsafe { asm!("ldtilecfg [{}]", in(reg) config, options(nostack, readonly)) }
     }
@@ -83,11 +105,11 @@ pub(super) unsafe fn configure(lines: usize, step: usize) {
 /// Early, so that the processor does something else in the meantime.
 unsafe fn begin(lines: usize) {
     // SAFETY: this function's own promise.
-    unsafe { configure(lines.clamp(1, HEIGHT), STEP) }
+    unsafe { configure(Registers::new(lines.clamp(1, HEIGHT), STEP)) }
 }
 
 unsafe fn end() {
-    READY_FOR.set((0, 0));
+    READY_FOR.set(Registers::NONE);
     // SAFETY: as above.
     unsafe { asm!("tilerelease", options(nostack, nomem)) }
 }

@@ -5,7 +5,7 @@
 use super::cut::Cut;
 use super::near;
 use super::registers::{Form, GROUP, Multiply, PANEL_STEP, Place, Shape, Step};
-use super::session::{HEIGHT, STEP, configure};
+use super::session::{HEIGHT, Registers, STEP, configure};
 use super::short::{MOST_OF_WINDOWS, MOST_SHORT, ShortSteps};
 use crate::kernel::Tile;
 use crate::kernel::relay::WIDTH;
@@ -286,7 +286,7 @@ impl<'a> Strip<'a> {
         let last = steps - (slices - 1) * of_slice;
         let together = (runs * last / PARTS).max(1);
         // SAFETY: this function's own promise.
-        unsafe { configure(rows, step) }
+        unsafe { configure(Registers::new(rows, step)) }
         Self {
             lines: Lines::NONE,
             below: 0,
