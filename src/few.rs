@@ -55,8 +55,10 @@ const DEPTH_AND_WIDTH_FOR_A_COLUMN: usize = 768;
 const ROWS_WORTH_UNPACKING: usize = 12;
 const NUMBERS_WORTH_UNPACKING: usize = 8192;
 
-/// Lines of depth that runs contiguously, multiplied together: what they share of the few lines stays in the caches.
+/// Lines of depth that runs contiguously, multiplied together: what they share of the few lines stays in the caches. Of short lines as
+/// many as have so many numbers.
 const STRETCH: usize = 64;
+const NUMBERS_OF_STRETCH: usize = 16 << 10;
 
 /// Rows of a tile that is finished, at least.
 const TILE_ROWS: usize = 16;
@@ -114,7 +116,7 @@ impl<'a> Few<'a> {
             threads,
         };
         let stretch = match many.order {
-            Order::DepthContiguous => STRETCH,
+            Order::DepthContiguous => STRETCH.max(NUMBERS_OF_STRETCH / many.depth.max(1)),
             // So that a quarter of the second cache holds the sums that rest between one run and the next. Runs are not cut for
             // the first: each cut has all their memory pages looked up once more, which costs more than that.
             Order::LineContiguous => Caches::get().l2 / 4 / size_of::<i32>() / product.lines(),

@@ -88,7 +88,8 @@ fn pays(rows: usize, cols: usize, depth: usize, results: ResultKind) -> bool {
     let are_far = || cols >= MANY && Far::is(rows.saturating_mul(cols * size_of::<i32>()));
     // Numbers of whole panels.
     let most = match results {
-        ResultKind::Bytes => 28,
+        ResultKind::Bytes if cols <= FEW => 28,
+        ResultKind::Bytes => 24,
         ResultKind::Sums if are_far() => 12,
         ResultKind::Sums if cols <= FEW => 40,
         ResultKind::Sums => 48,

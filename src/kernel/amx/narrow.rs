@@ -257,3 +257,75 @@ impl Strip {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::kernel::tests::{always, noise};
+    use crate::matrix::{Encoding, Offset, Operand, Order, Output};
+    use crate::output::{Finish, Store};
+    use crate::{Context, Factor, gemm, reference};
+
+    /// Bytes after which there is no memory.
+    struct Fenced {
+        pages: *mut u8,
+        inside: usize,
+        len: usize,
+    }
+
+    impl Fenced {
+        const PAGE: usize = 1 << 16;
+
+        fn new(bytes: &[u8]) -> Self {
+            let inside = bytes.len().next_multiple_of(Self::PAGE);
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+            // SAFETY: asks for new memory, and opens what it is given.
+            unsafe {
+                let pages = libc::mmap(std::ptr::null_mut(), inside + Self::PAGE, libc::PROT_NONE, flags, -1, 0);
+                assert_ne!(pages, libc::MAP_FAILED);
+                assert_eq!(libc::mprotect(pages, inside, libc::PROT_READ | libc::PROT_WRITE), 0);
+                let pages = pages.cast::<u8>();
+                pages.add(inside - bytes.len()).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+                Self { pages, inside, len: bytes.len() }
+            }
+        }
+
+        fn bytes(&self) -> &[u8] {
+            // SAFETY: `new` wrote them.
+            unsafe { std::slice::from_raw_parts(self.pages.add(self.inside - self.len), self.len) }
+        }
+    }
+
+    impl Drop for Fenced {
+        fn drop(&mut self) {
+            // SAFETY: `new` mapped them.
+            unsafe { libc::munmap(self.pages.cast(), self.inside + Self::PAGE) };
+        }
+    }
+
+    #[test]
+    fn lines_are_read_to_their_end_and_no_further() {
+        let Some(kernel) = always() else { return };
+        let context = &Context::new(kernel, 1);
+        let shapes = [(16, 1, 0, 0), (64, 2, 0, 3), (80, 8, 3, 0), (97, 5, 1, -9), (131, 3, 0, 0)];
+        for ((rows, cols, gap, offset), depth) in
+            shapes.into_iter().flat_map(|shape| (1..=70).chain([127, 190, 511]).map(move |depth| (shape, depth)))
+        {
+            let [lhs, rhs] = [rows, cols].map(|lines| noise(depth as u64, false, lines * (depth + gap) - gap));
+            let [lhs, rhs] = [lhs, rhs].map(|bytes| Fenced::new(&bytes));
+            let [a, b] = [(&lhs, rows), (&rhs, cols)].map(|(bytes, lines)| {
+                Operand::new(bytes.bytes(), (lines, depth), depth + gap, Order::DepthContiguous, Encoding::U8)
+            });
+            let mut sums = vec![0; rows * cols];
+            let finish = Finish::new(&[], Store::I32(Output::new(&mut sums, (rows, cols), cols)));
+            let factors = [Factor::new(a, Offset::Uniform(5)), Factor::new(b, Offset::Uniform(offset))];
+            gemm(context, &factors[0], &factors[1], &finish).unwrap();
+            let number = |bytes: &Fenced, line: usize, d: usize| i64::from(bytes.bytes()[line * (depth + gap) + d]);
+            let want = reference::product(
+                (rows, cols, depth),
+                |i, d| number(&lhs, i, d) + 5,
+                |d, j| number(&rhs, j, d) + i64::from(offset),
+            );
+            assert_eq!(sums, want, "{rows} x {cols} x {depth}");
+        }
+    }
+}
