@@ -89,6 +89,7 @@ fn pays(rows: usize, cols: usize, depth: usize, results: ResultKind) -> bool {
     // Numbers of whole panels.
     let most = match results {
         ResultKind::Bytes if cols <= FEW => 28,
+        ResultKind::Bytes if rows < ROWS => 36,
         ResultKind::Bytes => 24,
         ResultKind::Sums if are_far() => 12,
         ResultKind::Sums if cols <= FEW => 40,
