@@ -10,7 +10,7 @@ programs=target/capi/cmake/capi-tests/programs
 
 # AMX where only that is missing: the instructions that the processor refuses are done by the tests' own program.
 if QGEMM_ISA=avx512vnni "$programs/googlenet" >/dev/null 2>&1 && ! QGEMM_ISA=amx "$programs/googlenet" >/dev/null 2>&1; then
-  QGEMM_TESTS_EMULATE_AMX=1 PROPTEST_CASES=48 cargo test --locked --lib -- kernel::tests output::tests::relay conv::tests
+  QGEMM_TESTS_EMULATE_AMX=1 PROPTEST_CASES=48 cargo test --locked --lib -- kernel::amx kernel::tests output::tests::products output::tests::relay conv::tests
 fi
 
 missing=()
