@@ -72,8 +72,8 @@ pub struct Kernel {
     session: Option<&'static Session>,
     /// How it multiplies all lines at once whose sums are the result, if it does.
     sums: Option<SumsFn>,
-    /// Sums of no more columns it makes as fast as of few lines.
-    narrow_sums: usize,
+    /// Whether it makes sums of so many rows, columns and such a depth as fast as of few lines, if it has a way for few columns.
+    narrow_sums: Option<fn(rows: usize, cols: usize, depth: usize) -> bool>,
     /// The same of a small product only, of lines that are one run and are multiplied in tiles as high as the tile says.
     small_sums: Option<SumsFn>,
     /// Whether that is for strips of larger products, too.
@@ -243,10 +243,11 @@ impl Kernel {
         self.sums.or(of_strips).filter(|_| self.takes_all(lines))
     }
 
-    /// Whether it makes sums of so few columns beside these lines as fast as of few lines.
+    /// Whether it makes sums of so few columns beside these lines, which it reads where they lie, as fast as of few lines.
     #[inline(always)]
-    pub(crate) fn sums_narrow(&self, Shape { cols, results, .. }: Shape, lines: &Operand) -> bool {
-        cols <= self.narrow_sums && matches!(results, ResultKind::Sums) && lines.order == Order::DepthContiguous
+    pub(crate) fn sums_narrow(&self, Shape { rows, cols, depth, results }: Shape, lines: &Operand) -> bool {
+        let may_be = matches!(results, ResultKind::Sums) && lines.order == Order::DepthContiguous;
+        may_be && self.narrow_sums.is_some_and(|pays| pays(rows, cols, depth))
     }
 
     /// Whether it does so whatever the lines are, windows among them.
@@ -579,7 +580,7 @@ macro_rules! kernel {
                 large: None,
                 session: None,
                 sums: [$($sums as kernel::SumsFn)?].as_slice().first().copied(),
-                narrow_sums: 0,
+                narrow_sums: None,
                 small_sums: [$($small_sums as kernel::SumsFn)? $($strips as kernel::SumsFn)?].as_slice().first().copied(),
                 takes_strips: !([$(stringify!($strips))?] as [&str; _]).is_empty(),
                 floats: [$($floats as kernel::FloatsFn)?].as_slice().first().copied(),

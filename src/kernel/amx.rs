@@ -62,7 +62,7 @@ pub(super) static TILES: Kernel = Kernel {
     rows: ROWS,
     tile,
     sums: Some(sums),
-    narrow_sums: narrow::COLS,
+    narrow_sums: Some(narrow::pays),
     floats: Some(floats),
     panels: Some(&PANEL_FNS),
     relay: Some(&RELAY),

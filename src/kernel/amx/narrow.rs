@@ -13,7 +13,7 @@ use std::mem::{MaybeUninit, offset_of};
 use std::ops::Range;
 
 /// The most columns.
-pub(super) const COLS: usize = 8;
+const COLS: usize = 8;
 
 /// Of longer lines the processor loads what follows by itself if they are read one after the other, as others do.
 const LONG: usize = 512;

@@ -59,8 +59,8 @@ pub(super) trait InPairs {
     /// bytes before the sums of each there are is told.
     ///
     /// # Safety
-    /// As for [`multiply`]; the sums of all rows were written, and are those of at least one row if they are any; and they lie where it is
-    /// told, within these, or, if they are not windows, one after the other.
+    /// As for [`multiply`]. The sums were written; those of each row lie within them where it is told, which is one after the other if lines
+    /// are not windows.
     unsafe fn pairs<'p>(
         &'p self,
         tile: &'p Self::Tile,
