@@ -28,7 +28,9 @@ pub(crate) struct Cut {
 impl Cut {
     /// No more pieces than there are units, and at least one.
     pub(crate) fn new(pieces: usize, len: usize, unit: usize) -> Self {
-        Self { pieces: pieces.clamp(1, len.div_ceil(unit).max(1)), len, unit }
+        // To divide takes as long as much else of a small product.
+        let pieces = if pieces <= 1 { 1 } else { pieces.clamp(1, len.div_ceil(unit).max(1)) };
+        Self { pieces, len, unit }
     }
 
     /// The same dimension in as many pieces.
@@ -37,7 +39,7 @@ impl Cut {
     }
 
     pub(crate) fn piece(&self, index: usize) -> Range<usize> {
-        // To divide takes as long as much else of a small product.
+        // As above.
         if self.pieces == 1 {
             return 0..self.len;
         }

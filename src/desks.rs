@@ -27,6 +27,13 @@ impl Desks {
         lay_out: impl Fn(&mut Carver<'s>) -> D + Sync,
         work: impl Fn(&mut D, usize) + Sync,
     ) {
+        // One function, not a copy in either branch.
+        let work: &(dyn Fn(&mut D, usize) + Sync) = &work;
+        if self.workers == 1 {
+            // Nobody shares them.
+            let mut desk = lay_out(&mut Carver::new(carver.bytes(self.len)));
+            return (0..pieces).for_each(|piece| work(&mut desk, piece));
+        }
         let memory = Mutex::new(carver.bytes(self.scratch_len()).chunks_exact_mut(self.len));
         let shares = Shares::new(pieces, self.workers);
         context.threads.run(self.workers, |worker| {

@@ -8,7 +8,7 @@ use crate::caches::Caches;
 use crate::context::Context;
 use crate::desks::Desks;
 use crate::kernel::{FewProduct, Kernel, MAX_WIDTH, SMALL_OFFSETS};
-use crate::matrix::{Lines, Offset, Operand, Order, Output};
+use crate::matrix::{Lines, Offset, Operand, Order};
 use crate::output::{Finish, FloatParts, LineOffsets, Region, Sums};
 use crate::reading::Reading;
 use crate::source::Factor;
@@ -27,8 +27,11 @@ pub(crate) struct Few<'a> {
     added: Option<LineOffsets<'a>>,
     /// What is added to the few lines' numbers and to the others' afterwards.
     offsets: [LineOffsets<'a>; 2],
-    /// The others, as they are shared among threads.
+    /// Bytes from one of the few lines to the next: an odd number of cache lines, as in other packed lines.
+    pitch: usize,
+    /// The others, as they are shared among threads, and no less than the longest piece has.
     cut: Cut,
+    longest: usize,
     threads: usize,
 }
 
@@ -40,8 +43,8 @@ const MOST: [usize; 2] = [16, 8];
 /// 16 lines, and longer with 15.
 const MOST_BESIDE_PANELS: usize = 15;
 
-/// Columns beside rows that the kernel would read where they lie anyway: no more are few, and each wants more depth than this
-/// (measured with AVX-512 VNNI: 300 x 16 x 64 took four times as long so as in tiles).
+/// Columns beside rows that the kernel would read where they lie anyway: one is few, and no more than these, of which each wants more
+/// depth than this (measured with AVX-512 VNNI: 300 x 16 x 64 took four times as long so as in tiles, 300 x 1 x 64 half as long).
 const MOST_COLUMNS: usize = 8;
 const DEPTH_FOR_A_COLUMN: usize = 64;
 
@@ -55,10 +58,10 @@ const DEPTH_AND_WIDTH_FOR_A_COLUMN: usize = 768;
 const ROWS_WORTH_UNPACKING: usize = 12;
 const NUMBERS_WORTH_UNPACKING: usize = 8192;
 
-/// Lines of depth that runs contiguously, multiplied together: what they share of the few lines stays in the caches. Of short lines as
-/// many as have so many numbers.
+/// Lines of depth that runs contiguously, multiplied together: what they share of the few lines stays in the caches. Of short lines, or
+/// beside very few, as many as take so many multiplications.
 const STRETCH: usize = 64;
-const NUMBERS_OF_STRETCH: usize = 16 << 10;
+const MACS_OF_STRETCH: usize = 256 << 10;
 
 /// Rows of a tile that is finished, at least.
 const TILE_ROWS: usize = 16;
@@ -100,7 +103,24 @@ impl<'a> Few<'a> {
         if added && !(0..count).all(|line| SMALL_OFFSETS.contains(&offsets.of(line))) {
             return None;
         }
-        let mut product = Self {
+        let padded = kernel.few_lines.padded(many.order, many.depth) * kernel.groups.lhs_size();
+        let lines = count + usize::from(offsets.uniform() != Some(0) && !added);
+        let beside = lines * threads;
+        // To divide takes as long as much else of a small product.
+        let is_alone = threads == 1 && many.lines.saturating_mul(many.depth).saturating_mul(lines) <= MACS_OF_STRETCH;
+        let pieces = match many.order {
+            Order::DepthContiguous if is_alone => 1,
+            Order::DepthContiguous => {
+                let stretch = STRETCH.max(MACS_OF_STRETCH / many.depth.saturating_mul(beside).max(1));
+                many.lines.div_ceil(stretch).max(threads)
+            }
+            // So that a quarter of the second cache holds the sums that rest between one run and the next. Runs are not cut for
+            // the first: each cut has all their memory pages looked up once more, which costs more than that.
+            Order::LineContiguous => many.lines.div_ceil(Caches::get().l2 / 4 / size_of::<i32>() / lines).max(threads),
+        };
+        // Both are powers of two.
+        let cut = Cut::new(pieces, many.lines, kernel.few_lines.lines.max(kernel.width));
+        Some(Self {
             context,
             kernel,
             few,
@@ -112,29 +132,33 @@ impl<'a> Few<'a> {
                 if added { NONE } else { offsets },
                 many_factor.line_offsets(&Reading::plain(many.encoding, many.encoding)),
             ],
-            cut: Cut::new(1, many.lines, kernel.few_lines.lines.next_multiple_of(kernel.width)),
+            pitch: (padded.div_ceil(64) | 1) * 64,
+            cut,
+            longest: if cut.pieces == 1 { many.lines } else { cut.longest() },
             threads,
-        };
-        let stretch = match many.order {
-            Order::DepthContiguous => STRETCH.max(NUMBERS_OF_STRETCH / many.depth.max(1)),
-            // So that a quarter of the second cache holds the sums that rest between one run and the next. Runs are not cut for
-            // the first: each cut has all their memory pages looked up once more, which costs more than that.
-            Order::LineContiguous => Caches::get().l2 / 4 / size_of::<i32>() / product.lines(),
-        };
-        product.cut = product.cut.with_pieces(many.lines.div_ceil(stretch).max(threads));
-        Some(product)
+        })
     }
 
     /// Multiplies and finishes.
     pub(crate) fn run(&self, finish: &Finish, scratch: &mut [u8]) {
         let mut carver = Carver::new(scratch);
         let (lines, few_sums) = self.prepare(&mut carver);
-        let (pitch, size) = (self.pitch(), self.size());
+        let (pitch, size, count) = (self.pitch, self.size(), self.lines());
         let is_near = self.many.lines * self.many.depth <= Caches::get().l2;
         let is_fetched = self.kernel.few_lines.is_fetched;
-        let product =
-            FewProduct { lines, pitch, size, encoding: self.reading.to, operand: self.many, is_near, is_fetched };
+        let product = FewProduct {
+            lines,
+            count,
+            pitch,
+            size,
+            encoding: self.reading.to,
+            operand: self.many,
+            is_near,
+            is_fetched,
+        };
         let ints = [self.sums_len(), self.tile_len()];
+        let turned = if self.are_columns && self.few.lines() == 1 { finish.turned() } else { None };
+        let wide = if self.are_columns { turned.as_ref() } else { Some(finish) };
         self.desks().work(
             self.context,
             &mut carver,
@@ -147,7 +171,7 @@ impl<'a> Few<'a> {
                 unsafe {
                     (self.kernel.few_lines.multiply)(&product, lines.clone(), &mut sums[..self.lines() * pitch]);
                 }
-                Stretch { product: self, lines, sums, pitch, few_sums }.finish(finish, tile);
+                Stretch { product: self, lines, sums, pitch, few_sums }.finish(finish, wide, tile);
             },
         );
     }
@@ -155,26 +179,26 @@ impl<'a> Few<'a> {
     /// The few lines as the kernel reads them, and their sums if they are needed.
     fn prepare<'s>(&self, carver: &mut Carver<'s>) -> (&'s [u8], &'s [i32]) {
         let (size, count, depth) = (self.size(), self.few.lines(), self.few.depth());
-        let lines = carver.bytes(self.lines() * self.pitch());
+        let lines = carver.bytes(self.lines() * self.pitch);
         let sums = carver.ints(self.few_sums_len());
         let operand = self.few.operand_in(carver.bytes(self.unpacked_len()));
-        let (few, ones) = lines.split_at_mut(count * self.pitch());
-        self.kernel.pack_lines_apart(&operand, &self.reading, 0..count, self.pitch(), few, &mut []);
+        let (few, ones) = lines.split_at_mut(count * self.pitch);
+        self.kernel.pack_lines_apart(&operand, &self.reading, 0..count, self.pitch, few, &mut []);
         if let Some(offsets) = &self.added {
-            for (index, line) in few.chunks_exact_mut(self.pitch()).enumerate() {
+            for (index, line) in few.chunks_exact_mut(self.pitch).enumerate() {
                 let offset = offsets.of(index) as i16;
                 for number in &mut line.as_chunks_mut().0[..depth] {
                     *number = i16::from_ne_bytes(*number).wrapping_add(offset).to_ne_bytes();
                 }
             }
         }
-        let packed = Lines::packed(few, count, self.pitch(), 0..self.pitch());
+        let packed = Lines::packed(few, count, self.pitch, 0..self.pitch);
         self.kernel.sum_lines(packed, self.reading.to, sums);
         if let Some((ones, padding)) = ones.split_at_mut_checked(depth) {
             ones.fill(1);
             padding.fill(0);
         }
-        for line in lines.chunks_exact_mut(self.pitch()) {
+        for line in lines.chunks_exact_mut(self.pitch) {
             self.kernel.few_lines.settle(&self.many, size, line);
         }
         (lines, sums)
@@ -188,12 +212,6 @@ impl<'a> Few<'a> {
     /// The bytes of a number of the few lines.
     fn size(&self) -> usize {
         self.kernel.groups.lhs_size()
-    }
-
-    /// Bytes from one of the few lines to the next: an odd number of cache lines, as in other packed lines.
-    fn pitch(&self) -> usize {
-        let padded = self.kernel.few_lines.padded(self.many.order, self.many.depth);
-        ((padded * self.size()).div_ceil(64) | 1) * 64
     }
 
     fn few_sums_len(&self) -> usize {
@@ -210,7 +228,7 @@ impl<'a> Few<'a> {
 impl Few<'_> {
     pub(crate) fn scratch_len(&self) -> usize {
         let ints = |len: usize| Carver::cost(len * size_of::<i32>());
-        let few = Carver::cost(self.lines() * self.pitch()) + Carver::cost(self.unpacked_len());
+        let few = Carver::cost(self.lines() * self.pitch) + Carver::cost(self.unpacked_len());
         few + ints(self.few_sums_len()) + self.desks().scratch_len()
     }
 
@@ -221,7 +239,7 @@ impl Few<'_> {
 
     /// A panel's width more than there are, which is read beyond the last row.
     fn sums_len(&self) -> usize {
-        self.lines() * self.kernel.few_lines.pitch(self.many.order, self.cut.longest()) + self.kernel.width
+        self.lines() * self.kernel.few_lines.pitch(self.many.order, self.longest) + self.kernel.width
     }
 
     /// A tile's accumulators, and as much as two tiles to finish them in.
@@ -248,7 +266,7 @@ fn most_columns(kernel: &Kernel, order: Order, depth: usize) -> usize {
     let [few, most_packed] = COLUMNS_BESIDE_PACKED;
     match order {
         Order::DepthContiguous if kernel.groups.are_bytes() => {
-            MOST_COLUMNS.min(depth.saturating_sub(1) / DEPTH_FOR_A_COLUMN)
+            (depth.saturating_sub(1) / DEPTH_FOR_A_COLUMN).clamp(1, MOST_COLUMNS)
         }
         Order::DepthContiguous => {
             (depth.saturating_mul(kernel.width) / DEPTH_AND_WIDTH_FOR_A_COLUMN).clamp(few, most_packed)
@@ -268,34 +286,24 @@ struct Stretch<'s> {
 }
 
 impl Stretch<'_> {
-    fn finish(&self, finish: &Finish, tile: &mut [i32]) {
-        if !self.finish_wide(finish, tile) {
+    /// By a way for rows as they lie there, if there is one.
+    fn finish(&self, finish: &Finish, wide: Option<&Finish>, tile: &mut [i32]) {
+        if !wide.is_some_and(|finish| self.finish_wide(finish, tile)) {
             self.finish_tiles(finish, tile);
         }
     }
 
-    /// Finishes all rows as they lie there, if they and the result are such; what is added to rows is computed in `room`.
+    /// Finishes all of the few as rows of the result, if it is such; what is added to rows is computed in `room`.
     fn finish_wide(&self, finish: &Finish, room: &mut [i32]) -> bool {
-        let Few { kernel, few, are_columns, offsets: [row_offsets, col_offsets], .. } = *self.product;
+        let Few { kernel, few, offsets: [row_offsets, col_offsets], .. } = *self.product;
         let (row_sums, col_sums) = (self.line_sums(false, 0..few.lines()), self.line_sums(true, self.lines.clone()));
         let (cols, depth) = (self.lines.clone(), few.depth());
         let (a, b) = (row_offsets.uniform(), col_offsets.uniform());
-        // A single column may be a row just as well.
-        let (out, turned);
-        if are_columns {
-            turned = finish.sums().and_then(Output::turned);
-            out = turned.as_ref();
-        } else {
-            out = finish.sums();
-        }
-        if let Some((out, offsets)) = out.zip(a.zip(b)) {
+        if let Some((out, offsets)) = finish.sums().zip(a.zip(b)) {
             let sums = Sums { out, row: 0, cols, row_sums, col_sums, offsets, depth };
             // SAFETY: each stretch is finished once, by whoever claimed it, here and below.
             unsafe { sums.write_wide(few.lines(), self.sums, self.pitch, kernel.vectors) }
             return true;
-        }
-        if are_columns {
-            return false;
         }
         let complete = Region::complete(0..few.lines(), cols.clone());
         let region = Region { depth, row_sums, col_sums, row_offsets, col_offsets, ..complete };
@@ -375,7 +383,7 @@ mod tests {
     use super::*;
     use crate::gemm::gemm_by;
     use crate::kernel::tests::noise;
-    use crate::matrix::Encoding;
+    use crate::matrix::{Encoding, Output};
     use crate::output::Store;
     use crate::packed::{Bits, Packed, Packing, Purpose, ResultOrder, Side};
     use crate::source::Factor;

@@ -28,6 +28,7 @@ mod sums;
 mod table;
 mod tanh;
 mod tile;
+mod turned;
 mod values;
 mod weighted;
 

@@ -63,10 +63,10 @@ fn along_lines<const UNSIGNED: bool>(product: &FewProduct, lines: Range<usize>, 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 fn pass<const UNSIGNED: bool, const FAR: bool>(product: &FewProduct, lines: Range<usize>, sums: &mut [i32]) {
     let operand = &product.operand;
-    let pitch = sums.len() / product.count();
+    let pitch = sums.len() / product.count;
     sums.fill(0);
     let later = (AHEAD / lines.len()).max(RUNS);
-    let groups = tiles(product.count(), MOST);
+    let groups = tiles(product.count, MOST);
     let chunks = lines.len().div_ceil(LINES);
     for depth in (0..operand.depth).step_by(RUNS) {
         let mut runs: [&[u8]; RUNS] = [&[]; _];

@@ -45,8 +45,9 @@ pub(crate) type FewLinesFn = unsafe fn(product: &Product, lines: Range<usize>, s
 
 /// A few lines and the operand that they are multiplied by.
 pub(crate) struct Product<'a> {
-    /// The few lines, one after the other, as [`FewLines::settle`] leaves them.
+    /// The few lines, so many, one after the other, as [`FewLines::settle`] leaves them.
     pub lines: &'a [u8],
+    pub count: usize,
     /// The bytes of each, and of each of its numbers.
     pub pitch: usize,
     pub size: usize,
@@ -102,7 +103,8 @@ impl FewLines {
     /// How many numbers a line takes.
     pub(crate) fn padded(&self, order: Order, depth: usize) -> usize {
         match order {
-            Order::DepthContiguous => depth.next_multiple_of(self.depths),
+            // A power of two.
+            Order::DepthContiguous => (depth + self.depths - 1) & self.depths.wrapping_neg(),
             Order::LineContiguous => depth.next_multiple_of(RUNS),
         }
     }
@@ -120,7 +122,7 @@ impl FewLines {
     /// are zero the second time.
     pub(crate) fn settle(&self, operand: &Operand, size: usize, line: &mut [u8]) {
         if operand.order == Order::DepthContiguous {
-            let whole = operand.depth / self.depths * self.depths;
+            let whole = operand.depth & self.depths.wrapping_neg();
             let rest = operand.depth - whole;
             if rest > 0 {
                 line[whole * size..][..self.depths * size].rotate_right((self.depths - rest) * size);
@@ -134,10 +136,6 @@ impl<'a> Product<'a> {
     #[inline(always)]
     pub(crate) fn line<const N: usize>(&self, index: usize) -> &'a [[u8; N]] {
         self.lines[index * self.pitch..][..self.pitch].as_chunks().0
-    }
-
-    pub(crate) fn count(&self) -> usize {
-        self.lines.len() / self.pitch
     }
 }
 
@@ -173,6 +171,18 @@ pub(super) fn put_in_order<const N: usize>(
     }
 }
 
+/// A place of which the compiler does not know what it has to do with others: of many lines it would keep one for each in its registers,
+/// which are too few.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+#[expect(clippy::pointers_in_nomem_asm_block, reason = "nothing is read there")]
+pub(super) fn unrelated(at: *const u8) -> *const u8 {
+    let mut at = at;
+    // SAFETY: it does nothing.
+    unsafe { std::arch::asm!("/* {} */", inout(reg) at, options(pure, nomem, nostack, preserves_flags)) }
+    at
+}
+
 /// What kernels without instructions of their own do.
 pub(crate) mod portable {
     use super::{Encoding, Order, Product, Range};
@@ -198,7 +208,7 @@ pub(crate) mod portable {
         sums: &mut [i32],
         number: impl Fn(&[u8; N]) -> i32,
     ) {
-        let pitch = sums.len() / product.count();
+        let pitch = sums.len() / product.count;
         for (i, sums) in sums.chunks_exact_mut(pitch).enumerate() {
             let sums = &mut sums[..lines.len()];
             let line = product.line(i);
@@ -277,24 +287,32 @@ macro_rules! few_lines {
             sums: &mut [i32],
         ) {
             let vectors = product.operand.depth.div_ceil(DEPTHS);
-            let slice = ($crate::kernel::SLICE / product.count() / BYTES).next_multiple_of(STEP);
+            // To divide takes as long as much else of a small product.
+            let slice = match vectors * BYTES * product.count <= $crate::kernel::SLICE {
+                true => vectors,
+                false => ($crate::kernel::SLICE / product.count / BYTES).next_multiple_of(STEP),
+            };
             sums.fill(0);
-            for from in (0..vectors).step_by(slice) {
-                let slice = from..vectors.min(from + slice);
-                let part = from * DEPTHS..product.operand.depth.min(slice.end * DEPTHS);
-                let later = ($crate::kernel::few_lines::AHEAD / part.len()).max($block);
-                let end = lines.end - lines.len() % $block;
+            for slice in $crate::kernel::tiles_of(vectors, slice) {
+                let part = slice.start * DEPTHS..product.operand.depth.min(slice.end * DEPTHS);
+                // Beside one or two there is room for the sums of more lines.
+                let most = if product.count <= 2 { 2 * $block } else { $block };
+                let later = if FAR { ($crate::kernel::few_lines::AHEAD / part.len()).max(most) } else { 0 };
                 // All of them one after the other beside the same few, or block by block beside some of the few and then the others.
-                let step = if product.count() <= TOGETHER { lines.len().max($block) } else { $block };
+                let step = if product.count <= TOGETHER { lines.len().max(most) } else { most };
+                let place = (&slice, &part, later);
                 let mut line = lines.start;
-                while line < end {
-                    let (some, sums) = (line..end.min(line + step), &mut sums[line - lines.start..]);
-                    beside_all::<$block, UNSIGNED, FAR>(product, some.clone(), (&slice, &part, later), sums, lines.len());
-                    line = some.end;
-                }
-                for line in end..lines.end {
-                    let sums = &mut sums[line - lines.start..];
-                    beside_all::<1, UNSIGNED, FAR>(product, line..line + 1, (&slice, &part, later), sums, lines.len());
+                for block in [2 * $block, $block, 1].into_iter().skip_while(|block| *block > most) {
+                    let end = lines.end - ((lines.end - line) & (block - 1));
+                    while line < end {
+                        let (some, sums) = (line..end.min(line + step), &mut sums[line - lines.start..]);
+                        line = some.end;
+                        match block {
+                            1 => beside_all::<1, UNSIGNED, FAR>(product, some, place, sums, lines.len()),
+                            $block => beside_all::<$block, UNSIGNED, FAR>(product, some, place, sums, lines.len()),
+                            _ => beside_two::<UNSIGNED, FAR>(product, some, place, sums, lines.len()),
+                        }
+                    }
                 }
             }
         }
@@ -311,12 +329,27 @@ macro_rules! few_lines {
             sums: &mut [i32],
             pitch: usize,
         ) {
-            for rows in $crate::kernel::tiles(product.count(), TOGETHER) {
+            for rows in $crate::kernel::tiles(product.count, TOGETHER) {
                 let sums = &mut sums[rows.start * pitch..];
                 match rows.len() {
                     $($rows => beside::<$rows, LINES, UNSIGNED, FAR>(product, (rows.start, lines.clone()), place, sums, pitch),)*
                     _ => unreachable!("1 to TOGETHER lines"),
                 }
+            }
+        }
+
+        /// The same of one or two, by twice as many others.
+        $(#[target_feature(enable = $feature)])*
+        fn beside_two<const UNSIGNED: bool, const FAR: bool>(
+            product: &$crate::kernel::FewProduct,
+            lines: std::ops::Range<usize>,
+            place: (&std::ops::Range<usize>, &std::ops::Range<usize>, usize),
+            sums: &mut [i32],
+            pitch: usize,
+        ) {
+            match product.count {
+                1 => beside::<1, { 2 * $block }, UNSIGNED, FAR>(product, (0, lines), place, sums, pitch),
+                _ => beside::<2, { 2 * $block }, UNSIGNED, FAR>(product, (0, lines), place, sums, pitch),
             }
         }
 
@@ -331,117 +364,124 @@ macro_rules! few_lines {
             sums: &mut [i32],
             pitch: usize,
         ) {
-            let mut lhs: [&[[u8; BYTES]]; ROWS] = [&[]; ROWS];
+            let operand = &product.operand;
+            let mut lhs = [std::ptr::null(); ROWS];
             for i in 0..ROWS {
-                lhs[i] = &product.line(row + i)[slice.clone()];
+                lhs[i] = product.line::<BYTES>(row + i)[slice.clone()].as_ptr();
             }
-            let mut line = lines.start;
-            while line < lines.end {
-                let sums = &mut sums[line - lines.start..];
+            assert!(operand.depth >= DEPTHS && lines.end <= operand.runs().count && lines.len().is_multiple_of(LINES));
+            let vectors = slice.end.min(operand.depth / DEPTHS) - slice.start;
+            let from = slice.start * DEPTHS;
+            let mut block = Block {
+                lhs,
+                lines: operand.run(lines.start).as_ptr().wrapping_add(from),
+                pitch: operand.pitch(),
+                vectors,
+                // The last vector ends where the depth does.
+                end: (vectors < slice.len()).then_some(operand.depth.wrapping_sub(DEPTHS + from)),
+                // What lies so far ahead is what comes next; slices are too short for the processor to foresee it.
+                next: if row == 0 { operand.pitch() * LINES } else { 0 },
+            };
+            for line in lines.clone().step_by(LINES) {
                 // By whoever reads first.
                 let ahead = match FAR && row == 0 {
                     true => $crate::kernel::few_lines::Ahead::of(product, line + later..line + later + LINES, part),
                     false => $crate::kernel::few_lines::Ahead::NONE,
                 };
-                block::<ROWS, LINES, UNSIGNED, FAR>(product, &lhs, (row, line), slice, sums, pitch, ahead);
-                line += LINES;
+                // SAFETY: so many lines are there, as deep as asserted, and the few have as many vectors.
+                unsafe { block.multiply::<LINES, UNSIGNED, FAR>(&mut sums[line - lines.start..], pitch, ahead) }
+                block.lines = block.lines.wrapping_add(LINES * block.pitch);
             }
         }
 
-        #[inline]
-        $(#[target_feature(enable = $feature)])*
-        fn block<const ROWS: usize, const LINES: usize, const UNSIGNED: bool, const FAR: bool>(
-            product: &$crate::kernel::FewProduct,
-            lhs: &[&[[u8; BYTES]]; ROWS],
-            (row, line): (usize, usize),
-            slice: &std::ops::Range<usize>,
-            sums: &mut [i32],
+        /// Where some of the few lines and a block of the others lie, of which these are multiplied.
+        struct Block<const ROWS: usize> {
+            lhs: [*const [u8; BYTES]; ROWS],
+            lines: *const u8,
             pitch: usize,
-            mut ahead: $crate::kernel::few_lines::Ahead,
-        ) {
-            let whole = slice.end.min(product.operand.depth / DEPTHS) - slice.start;
-            let rhs: [&[u8]; LINES] = product.operand.parts(line, 0..product.operand.depth);
-            let mut chunks: [&[[u8; DEPTHS]]; LINES] = [&[]; LINES];
-            for j in 0..LINES {
-                chunks[j] = &rhs[j].as_chunks().0[slice.start..][..whole];
-            }
-            let mut c: [[Vector; LINES]; ROWS] = [[zero(); LINES]; ROWS];
-            // What lies so far ahead is what comes next; slices are too short for the processor to foresee it.
-            let next = if row == 0 { product.operand.pitch() * LINES } else { 0 };
-            let steps = whole / STEP;
-            let mut lhs_steps: [&[[[u8; BYTES]; STEP]]; ROWS] = [&[]; ROWS];
-            for i in 0..ROWS {
-                lhs_steps[i] = &lhs[i].as_chunks().0[..steps];
-            }
-            let mut rhs_steps: [&[[[u8; DEPTHS]; STEP]]; LINES] = [&[]; LINES];
-            for j in 0..LINES {
-                rhs_steps[j] = &chunks[j].as_chunks().0[..steps];
-            }
-            for s in 0..steps {
-                let mut a: [&[[u8; BYTES]; STEP]; ROWS] = [&[[0; BYTES]; STEP]; ROWS];
-                for i in 0..ROWS {
-                    // SAFETY: every line was cut to as many steps.
-                    a[i] = unsafe { lhs_steps[i].get_unchecked(s) };
-                }
-                let mut b: [&[[u8; DEPTHS]; STEP]; LINES] = [&[[0; DEPTHS]; STEP]; LINES];
-                for j in 0..LINES {
-                    // SAFETY: as above.
-                    b[j] = unsafe { rhs_steps[j].get_unchecked(s) };
-                }
-                if FAR && s.is_multiple_of(8 / LINES) {
-                    ahead.fetch(8);
-                } else if !FAR {
-                    for j in 0..LINES {
-                        prefetch(b[j].as_ptr().cast::<u8>().wrapping_add(next));
-                    }
-                }
-                for v in 0..STEP {
-                    let mut numbers: [&[u8; BYTES]; ROWS] = [&[0; BYTES]; ROWS];
-                    for i in 0..ROWS {
-                        numbers[i] = &a[i][v];
-                    }
-                    let mut others: [&[u8; DEPTHS]; LINES] = [&[0; DEPTHS]; LINES];
-                    for j in 0..LINES {
-                        others[j] = &b[j][v];
-                    }
-                    grow::<ROWS, LINES, UNSIGNED>(numbers, others, &mut c);
-                }
-            }
-            for v in steps * STEP..slice.len() {
-                let mut numbers: [&[u8; BYTES]; ROWS] = [&[0; BYTES]; ROWS];
-                for i in 0..ROWS {
-                    numbers[i] = &lhs[i][v];
-                }
-                let mut others: [&[u8; DEPTHS]; LINES] = [&[0; DEPTHS]; LINES];
-                for j in 0..LINES {
-                    others[j] = match chunks[j].get(v) {
-                        Some(chunk) => chunk,
-                        None => rhs[j].last_chunk().expect("an operand as deep as a vector"),
-                    };
-                }
-                grow::<ROWS, LINES, UNSIGNED>(numbers, others, &mut c);
-            }
-            for i in 0..ROWS {
-                let to = sums[i * pitch..].first_chunk_mut().expect("a sum for each line");
-                add_totals::<LINES>(to, &c[i]);
-            }
+            /// Whole vectors; and where the last one of a line begins, which those of the few follow, if there is such a one.
+            vectors: usize,
+            end: Option<usize>,
+            /// How far ahead to fetch.
+            next: usize,
         }
 
-        #[inline]
-        $(#[target_feature(enable = $feature)])*
-        fn grow<const ROWS: usize, const LINES: usize, const UNSIGNED: bool>(
-            lhs: [&[u8; BYTES]; ROWS],
-            rhs: [&[u8; DEPTHS]; LINES],
-            c: &mut [[Vector; LINES]; ROWS],
-        ) {
-            let mut b = [zero(); LINES];
-            for j in 0..LINES {
-                b[j] = wide::<UNSIGNED>(rhs[j]);
+        impl<const ROWS: usize> Block<ROWS> {
+            /// # Safety
+            /// All of that is there to be read, of so many lines.
+            #[inline]
+            $(#[target_feature(enable = $feature)])*
+            unsafe fn multiply<const LINES: usize, const UNSIGNED: bool, const FAR: bool>(
+                &self,
+                sums: &mut [i32],
+                pitch: usize,
+                mut ahead: $crate::kernel::few_lines::Ahead,
+            ) {
+                let mut c: [[Vector; LINES]; ROWS] = [[zero(); LINES]; ROWS];
+                let steps = self.vectors / STEP;
+                for s in 0..steps {
+                    if FAR && s.is_multiple_of(8 / LINES) {
+                        ahead.fetch(8);
+                    } else if !FAR {
+                        let fours = self.fours(64 * s + self.next);
+                        for j in 0..LINES {
+                            prefetch(self.line(&fours, j));
+                        }
+                    }
+                    for v in s * STEP..(s + 1) * STEP {
+                        // SAFETY: this function's own promise.
+                        unsafe { self.grow::<LINES, UNSIGNED>(v, v * DEPTHS, &mut c) }
+                    }
+                }
+                for v in steps * STEP..self.vectors {
+                    // SAFETY: as above.
+                    unsafe { self.grow::<LINES, UNSIGNED>(v, v * DEPTHS, &mut c) }
+                }
+                if let Some(end) = self.end {
+                    // SAFETY: as above.
+                    unsafe { self.grow::<LINES, UNSIGNED>(self.vectors, end, &mut c) }
+                }
+                for i in 0..ROWS {
+                    let to = sums[i * pitch..].first_chunk_mut().expect("a sum for each line");
+                    add_totals::<LINES>(to, &c[i]);
+                }
             }
-            for i in 0..ROWS {
-                let a = numbers(lhs[i]);
+
+            /// So many bytes on in the first line and in the fifth.
+            #[inline(always)]
+            fn fours(&self, at: usize) -> [*const u8; 2] {
+                let fifth = self.lines.wrapping_add(4 * self.pitch);
+                [self.lines, fifth].map(|line| $crate::kernel::few_lines::unrelated(line.wrapping_add(at)))
+            }
+
+            #[inline(always)]
+            fn line(&self, fours: &[*const u8; 2], j: usize) -> *const u8 {
+                fours[j / 4].wrapping_add(j % 4 * self.pitch)
+            }
+
+            /// Adds the products of the few lines' vector and those of the others that begin so many bytes on.
+            ///
+            /// # Safety
+            /// As above.
+            #[inline]
+            $(#[target_feature(enable = $feature)])*
+            unsafe fn grow<const LINES: usize, const UNSIGNED: bool>(
+                &self,
+                vector: usize,
+                at: usize,
+                c: &mut [[Vector; LINES]; ROWS],
+            ) {
+                let (fours, mut b) = (self.fours(at), [zero(); LINES]);
                 for j in 0..LINES {
-                    c[i][j] = dot::<UNSIGNED>(c[i][j], a, b[j]);
+                    // SAFETY: this function's own promise.
+                    b[j] = wide::<UNSIGNED>(unsafe { &*self.line(&fours, j).cast() });
+                }
+                for i in 0..ROWS {
+                    // SAFETY: as above.
+                    let a = numbers(unsafe { &*self.lhs[i].wrapping_add(vector) });
+                    for j in 0..LINES {
+                        c[i][j] = dot::<UNSIGNED>(c[i][j], a, b[j]);
+                    }
                 }
             }
         }

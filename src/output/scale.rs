@@ -37,7 +37,7 @@ pub struct Scale<'a> {
     pub(super) offset_after: i32,
     pub(super) rounding: Rounding,
     /// Whether anything is shifted to the left. Most exponents are at most 0.
-    is_left: bool,
+    pub(super) is_left: bool,
 }
 
 impl<'a> Scale<'a> {

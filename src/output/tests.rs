@@ -14,6 +14,7 @@ use std::ops::Range;
 mod floats;
 mod products;
 mod relay;
+mod turned;
 mod wide;
 
 use floats::{FloatCase, float_case};

@@ -21,9 +21,12 @@ const LONG: usize = 512;
 /// Whether it is faster than others (timed on Emerald Rapids).
 pub(super) fn pays(rows: usize, cols: usize, depth: usize) -> bool {
     const ROWS: usize = 64;
-    /// Numbers of rows beside a single column.
-    const NUMBERS: usize = 32 << 10;
-    cols <= COLS && rows >= ROWS && depth <= LONG && (cols > 1 || rows.saturating_mul(depth) >= NUMBERS)
+    /// Beside a single column, whose rows are read where they lie in less time if they are longer than a step.
+    const MANY: usize = 512;
+    match cols {
+        1 => rows >= MANY && depth <= STEP,
+        _ => cols <= COLS && rows >= ROWS && depth <= LONG,
+    }
 }
 
 /// Whether a tile is multiplied so.

@@ -19,7 +19,7 @@ macro_rules! along_lines {
             sums: &mut [i32],
         ) {
             let $crate::kernel::FewProduct { operand, .. } = product;
-            let pitch = sums.len() / product.count();
+            let pitch = sums.len() / product.count;
             sums.fill(0);
             const MOST: usize = [$($strip),*].len();
             for depth in (0..operand.depth).step_by($runs) {
@@ -32,7 +32,7 @@ macro_rules! along_lines {
                 let chunks = lines.len().div_ceil($columns);
                 for strip in (0..chunks).step_by(STRIP / $columns) {
                     let strip = strip..chunks.min(strip + STRIP / $columns);
-                    for rows in $crate::kernel::tiles(product.count(), MOST) {
+                    for rows in $crate::kernel::tiles(product.count, MOST) {
                         let place = (rows.start, depth);
                         let sums = (&mut sums[rows.start * pitch..], pitch);
                         match rows.len() {
