@@ -23,8 +23,8 @@ const MOST_DEPTH: usize = 4096;
 /// Of more bytes of panels some are packed and multiplied before the next, on kernels that do so: a third of a first cache, or half.
 const NEAR: usize = 16 << 10;
 
-/// Rows up to which to multiply all before any sum becomes a byte takes less time than to have tiles become bytes beside the next ones,
-/// if panels are still to be made ready: of any depth, and of so little that tiles become bytes from registers.
+/// Rows up to which to multiply many panels before any sum becomes a byte takes less time than to have tiles become bytes beside the next
+/// ones, if panels are still to be made ready: of any depth, and of so little that tiles become bytes from registers.
 const MOST_ROWS_RATHER_WIDE: usize = 32;
 const MOST_OF_SHALLOW_RATHER_WIDE: usize = 15;
 const SHALLOW: usize = 64;
@@ -68,7 +68,7 @@ impl Small {
         let tiles = Tiles::new(kernel, shape);
         let room = Room::new(kernel, shape, &tiles, is_in_place, is_ready, is_summed);
         // All sums at once are none of what the second cache has to hold: they fit into the first.
-        let wide = room.wide.saturating_sub(room.acc) * size_of::<i32>();
+        let wide = (room.rows * room.pitch).saturating_sub(room.acc) * size_of::<i32>();
         if room.len(2 * room.acc) > MOST_ROOM + wide {
             return None;
         }
@@ -210,7 +210,7 @@ impl Small {
         }
     }
 
-    /// Whether a product into bytes takes less time if all is multiplied first (measured), where tiles may be relayed.
+    /// Whether a product into bytes takes less time if many panels are multiplied first (measured), where tiles may be relayed.
     #[inline(always)]
     fn is_wide(&self, bytes: &BytesOf, may_relay: bool) -> bool {
         let Self { plain: Plain { kernel, .. }, shape: Shape { rows, cols, depth, .. }, ref room, .. } = *self;
@@ -219,10 +219,11 @@ impl Small {
         let most = if is_shallow { MOST_OF_SHALLOW_RATHER_WIDE } else { MOST_ROWS_RATHER_WIDE };
         // Of EightBitIntGemm's pipeline bytes are made as of tiles here, which takes longer than relays with AMX do.
         let is_slow = bytes.are_kept() || rows > most || kernel.takes_panels() && bytes.is_down();
-        room.wide > 0 && cols >= panels * kernel.width && !(may_relay && is_slow)
+        room.pitch > 0 && cols >= panels * kernel.width && !(may_relay && is_slow)
     }
 
-    /// Multiplies all rows by all panels before any sum becomes a byte: so what tiles have in common is found once.
+    /// Multiplies all rows by as many panels as there is room for before any sum becomes a byte: so what tiles have in common is found
+    /// once.
     #[inline(never)]
     fn make_bytes(
         &self,
@@ -231,16 +232,25 @@ impl Small {
         multiply: SumsFn,
         bytes: BytesOf,
     ) {
-        let Shape { rows, cols, depth, .. } = self.shape;
-        let pitch = self.room.pitch;
-        let acc = &mut acc[..self.room.wide];
-        let out = Output::new(acc, (rows, cols), pitch);
-        let sums = Sums { out: &out, row: 0, cols: 0..cols, row_sums: &[], col_sums: &[], offsets: (0, 0), depth };
-        let tile = Tile { height: self.tiles.height, ..self.tile(lines, ready.bytes, cols) };
-        // SAFETY: whoever has a kernel has a CPU that runs it, and the result is this product's own.
-        unsafe {
-            multiply(&tile, &sums);
-            bytes.make(&self.region(ready, row_sums), acc, pitch, finishing);
+        let (kernel, Shape { rows, cols, depth, .. }) = (self.plain.kernel, self.shape);
+        let (pitch, log_width) = (self.room.pitch, kernel.width.trailing_zeros());
+        let acc = &mut acc[..rows * pitch];
+        let mut panels = ready.bytes;
+        for cols in kernel::tiles_of(cols, pitch) {
+            let count = cols.len();
+            let (part, others) = panels.split_at(((count + kernel.width - 1) >> log_width) * self.tiles.panel_len);
+            let out = Output::new(acc, (rows, count), pitch);
+            let (offsets, of_cols) = ((0, 0), 0..count);
+            let sums = Sums { out: &out, row: 0, cols: of_cols, row_sums: &[], col_sums: &[], offsets, depth };
+            let tile = Tile { height: self.tiles.height, ..self.tile(lines, part, count) };
+            let col_sums = ready.sums.get(cols.start..).unwrap_or_default();
+            let region = Region { cols, col_sums, ..self.region(ready, row_sums) };
+            // SAFETY: whoever has a kernel has a CPU that runs it, and the result is this product's own.
+            unsafe {
+                multiply(&tile, &sums);
+                bytes.make(&region, acc, pitch, finishing);
+            }
+            panels = others;
         }
     }
 
@@ -251,7 +261,8 @@ impl Small {
             *self;
         let bytes = carver.bytes(room.lhs);
         // Tiles come first, where cache lines begin.
-        let (acc, ints) = carver.ints(room.ints(self.finishing(finish))).split_at_mut(room.acc.max(room.wide));
+        let (acc, ints) =
+            carver.ints(room.ints(self.finishing(finish))).split_at_mut(room.acc.max(room.rows * room.pitch));
         let (row_sums, finishing) = ints.split_at_mut(room.lhs_sums);
         let lines = if is_in_place {
             let lines = lhs.lines();

@@ -286,6 +286,16 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(24) })]
+    #[test]
+    fn layers_of_few_rows_and_more_columns_than_become_bytes_together_are_what_their_stages_say(
+        case in layers((12usize..21, 690usize..1500, prop_oneof![1usize..12, 60usize..70]))
+    ) {
+        check(&case);
+    }
+}
+
 #[test]
 fn a_layer_of_more_panels_than_pass_together_is_what_its_stages_say() {
     check(&Layers {
